@@ -204,6 +204,6 @@ export function createMeter(monotonic: () => number = systemClock.monotonic): Me
   };
 }
 
-export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
+export function addCount<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }

@@ -51,11 +51,11 @@ export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames):
   }
 
   const mayPublish = remembered((topic) => {
-    publish ??= rulesOf(rules, names, actionOfAccess.publish);
+    publish ??= compileRules(rules, names, actionOfAccess.publish);
     return passes(publish, topic);
   });
   const mayReceive = remembered((topic) => {
-    subscribe ??= rulesOf(rules, names, actionOfAccess.subscribe);
+    subscribe ??= compileRules(rules, names, actionOfAccess.subscribe);
     return passes(subscribe, topic);
   });
 
@@ -64,10 +64,10 @@ export function compilePolicies(rules: readonly PolicyRule[], names: RuleNames):
     mayReceive,
     maySubscribe: remembered((filter) => {
       if ((covers(filter, inboxTopic) || covers(filter, alias)) && mayReceive(inboxTopic)) return true;
-      subscribe ??= rulesOf(rules, names, actionOfAccess.subscribe);
+      subscribe ??= compileRules(rules, names, actionOfAccess.subscribe);
       const { allowed, denied } = subscribe;
-      const asked = parseFilter(filter);
-      const common = allowed.length === 0 ? [asked] : allowed.flatMap((levels) => shared(asked, levels));
+      const wanted = parseFilter(filter);
+      const common = allowed.length === 0 ? [wanted] : allowed.flatMap((levels) => shared(wanted, levels));
       const depthMax = Math.max(0, ...denied.map((levels) => levels.length)) + 1;
       return common.some((levels) =>
         instances(levels, depthMax).some(
@@ -101,7 +101,7 @@ function remembered(decide: (topic: string) => boolean): (topic: string) => bool
   };
 }
 
-function rulesOf(rules: readonly PolicyRule[], names: RuleNames, action: number): ActionRules {
+function compileRules(rules: readonly PolicyRule[], names: RuleNames, action: number): ActionRules {
   const ofAction = rules.filter(({ access }) => access === action || access === 2);
   const parsed = (allow: boolean) =>
     ofAction.filter((rule) => (rule.allow === 1) === allow).map((rule) => parseRule(rule.topic, names));
@@ -135,16 +135,16 @@ function matchesTopic(filter: Levels, topic: readonly string[]): boolean {
 }
 
 /** The filter of the topics that a subscription and a rule both cover, if there are any. */
-function shared(asked: Levels, rule: Levels): [Levels] | [] {
+function shared(wanted: Levels, rule: Levels): [Levels] | [] {
   const [first] = rule;
   // A subscription's leading wildcard does not cover `$…` [MQTT-4.7.2-1].
-  if (typeof asked[0] === "symbol" && typeof first === "string" && first.startsWith("$")) return [];
+  if (typeof wanted[0] === "symbol" && typeof first === "string" && first.startsWith("$")) return [];
   const both: Level[] = [];
   for (let i = 0; ; i++) {
-    const left = asked[i];
+    const left = wanted[i];
     const right = rule[i];
     if (left === rest) return [[...both, ...rule.slice(i)]];
-    if (right === rest) return [[...both, ...asked.slice(i)]];
+    if (right === rest) return [[...both, ...wanted.slice(i)]];
     if (left === undefined || right === undefined) return left === right ? [both] : [];
     if (left === one) both.push(right);
     else if (right === one || left === right) both.push(left);

@@ -103,7 +103,7 @@ export function createRates(monotonic: () => number, tenantsMax = ratedTenantsMa
   let lastTenant = -1;
   let lastCounts: Counts | null = null;
 
-  function countsOf(tenant: number): Counts | null {
+  function findCounts(tenant: number): Counts | null {
     if (tenant !== lastTenant) {
       lastTenant = tenant;
       lastCounts = byTenant.get(tenant) ?? null;
@@ -141,17 +141,17 @@ export function createRates(monotonic: () => number, tenantsMax = ratedTenantsMa
 
   return {
     message: (tenant) => {
-      const counts = countsOf(tenant);
+      const counts = findCounts(tenant);
       if (counts !== null) add(counts.messages, slot, 1);
       add(all.messages, slot, 1);
     },
     points: (tenant, by) => {
-      const counts = countsOf(tenant);
+      const counts = findCounts(tenant);
       if (counts !== null) add(counts.points, slot, by);
       add(all.points, slot, by);
     },
     refused: (tenant, reason, by) => {
-      const counts = countsOf(tenant);
+      const counts = findCounts(tenant);
       if (counts !== null) refuse(counts, reason, by);
       refuse(all, reason, by);
     },

@@ -1,5 +1,5 @@
-import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { boundsOf, type Range } from "./range.js";
+import type { Columns, SeriesReader, SeriesRef } from "../store/series/series.js";
+import { type Range, toBounds } from "./range.js";
 
 /** Fewer points make no line; from one more on, the range's lowest and highest are among them. */
 export const maxPointsLeast = 3;
@@ -17,13 +17,13 @@ const bucketsPerPoint = 2;
  * always kept. Not for text.
  */
 export async function downsample(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   range: Pick<Range, "start" | "stop">,
   maxPoints: number,
 ): Promise<Columns> {
-  const span = await spanOf(store, series, range);
-  if (span === null) return store.read(series, { ...boundsOf(range), oldest: 1 });
+  const span = await findSpan(store, series, range);
+  if (span === null) return store.read(series, { ...toBounds(range), oldest: 1 });
   const width = bucketWidth(span, maxPoints);
   return thin(await store.extremes({ series, ...span, width, exactMax: pointsExactMax }), maxPoints);
 }
@@ -35,12 +35,12 @@ interface Span {
 }
 
 /** Null if there are no points. */
-export async function spanOf(
-  store: SeriesQuestions,
+export async function findSpan(
+  store: SeriesReader,
   series: SeriesRef,
   range: Pick<Range, "start" | "stop">,
 ): Promise<Span | null> {
-  const bounds = boundsOf(range);
+  const bounds = toBounds(range);
   const [first, last] = await Promise.all([
     store.read(series, { ...bounds, oldest: 1 }),
     store.read(series, { ...bounds, newest: 1 }),
@@ -53,7 +53,7 @@ export async function spanOf(
 
 /** Whether the points are so few that all compete. */
 export async function isShort(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   { start, stop }: Span,
 ): Promise<boolean> {
@@ -93,7 +93,7 @@ function evenly(count: number, wanted: number): number[] {
 function line(times: Float64Array, values: Float64Array, wanted: number): number[] {
   const fixed = fixedPoints(values, wanted);
   const stretches = fixed.slice(1).map((to, i) => [fixed[i] as number, to] as const);
-  const shares = sharesOf(
+  const shares = splitByShare(
     stretches.map(([from, to]) => to - from - 1),
     wanted - fixed.length,
   );
@@ -113,17 +113,17 @@ function fixedPoints(values: Float64Array, wanted: number): number[] {
 }
 
 /** Deals out `wanted`, which is less than the sum, in proportion to the sizes; the largest remainders first. */
-function sharesOf(sizes: readonly number[], wanted: number): number[] {
+function splitByShare(sizes: readonly number[], wanted: number): number[] {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const exact = sizes.map((size) => (total === 0 ? 0 : (size * wanted) / total));
   const shares = exact.map(Math.floor);
-  const byRest = sizes.map((_, i) => i).sort((a, b) => restOf(exact, b) - restOf(exact, a) || a - b);
+  const byRest = sizes.map((_, i) => i).sort((a, b) => fractionAt(exact, b) - fractionAt(exact, a) || a - b);
   const left = wanted - shares.reduce((sum, share) => sum + share, 0);
   for (const i of byRest.slice(0, left)) shares[i] = (shares[i] ?? 0) + 1;
   return shares;
 }
 
-const restOf = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
+const fractionAt = (exact: readonly number[], i: number): number => (exact[i] ?? 0) % 1;
 
 /**
  * Largest-Triangle-Three-Buckets over the points after `start` and up to `end`, which stays. From each bucket it takes

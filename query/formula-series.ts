@@ -1,8 +1,8 @@
 import { createSlice } from "../store/lib/turns.js";
-import type { SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { SeriesReader, SeriesRef } from "../store/series/series.js";
 import type { Computing } from "./formula/computing.js";
 import type { Formula } from "./formula/formula.js";
-import { type NumberColumns, pointBefore, pointsPerRead, readAsOf, readNumbers } from "./points.js";
+import { type NumberColumns, pointBefore, pointsPerRead, readLatestBefore, readNumbers } from "./points.js";
 
 /** A formula bound to one device: the series of its own data point and of the others that it names. */
 export interface DeviceFormula {
@@ -22,7 +22,7 @@ export interface FormulaValues extends NumberColumns {
  * before the range (NaN when the first is the first stored). @throws StoreError LIMIT
  */
 export async function evaluateAt(
-  store: SeriesQuestions,
+  store: SeriesReader,
   deviceFormula: DeviceFormula,
   own: NumberColumns,
   previous: number,
@@ -34,7 +34,7 @@ export async function evaluateAt(
     else if (variable === "lastValue") inputs[variable] = shifted(own.values, previous);
     else {
       const series = deviceFormula.others.get(variable);
-      if (series !== undefined) inputs[variable] = await readAsOf(store, series, own.times);
+      if (series !== undefined) inputs[variable] = await readLatestBefore(store, series, own.times);
     }
   }
   return { times: own.times, ...(await inSlices(deviceFormula, own.times.length, inputs)) };
@@ -42,7 +42,7 @@ export async function evaluateAt(
 
 /** The formula at each point of [start, stop), in pieces of the range as they are read. @throws StoreError LIMIT */
 export async function* formulaPieces(
-  store: SeriesQuestions,
+  store: SeriesReader,
   deviceFormula: DeviceFormula,
   series: SeriesRef,
   { start, stop }: { readonly start: number; readonly stop: number },
@@ -98,7 +98,7 @@ async function inSlices(
 
 /** `lastValue` of the first point, if the formula uses it. */
 export async function previousValue(
-  store: SeriesQuestions,
+  store: SeriesReader,
   deviceFormula: DeviceFormula,
   series: SeriesRef,
   own: NumberColumns,
@@ -117,7 +117,7 @@ const backward = { first: 1, most: 16_384, widening: 16 } as const;
  * @throws StoreError LIMIT
  */
 export async function lastGivenBefore(
-  store: SeriesQuestions,
+  store: SeriesReader,
   deviceFormula: DeviceFormula,
   series: SeriesRef,
   time: number,

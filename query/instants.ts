@@ -1,6 +1,6 @@
 /** Several series as one sequence of times. */
 import { createSlice } from "../store/lib/turns.js";
-import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { ReadRange, SeriesReader, SeriesRef } from "../store/series/series.js";
 import { type NumberColumns, readNumbers } from "./points.js";
 
 /** Points that one answer looks at, over all its series. */
@@ -9,7 +9,7 @@ export const instantPointsMax = 1_000_000;
 const heldMax = 100_000;
 
 interface InstantsQuery {
-  readonly store: SeriesQuestions;
+  readonly store: SeriesReader;
   /** Must be a series of numbers or booleans. */
   readonly series: readonly SeriesRef[];
   readonly range: Required<Pick<ReadRange, "start" | "stop">>;

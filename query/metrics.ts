@@ -1,6 +1,6 @@
 import { StoreError } from "../store/lib/errors.js";
 import { createAggregation } from "../store/series/aggregation.js";
-import type { Aggregate, AggregateQuery, SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { Aggregate, AggregateQuery, SeriesReader, SeriesRef } from "../store/series/series.js";
 import { type Filling, fillWindows } from "./fill.js";
 import {
   type DeviceFormula,
@@ -11,9 +11,9 @@ import {
   previousValue,
 } from "./formula-series.js";
 import { asNumbers } from "./points.js";
-import { boundsOf, type Range } from "./range.js";
+import { type Range, toBounds } from "./range.js";
 import { thinFormula, thinnedFormula } from "./thinned-formula.js";
-import { windowsOf } from "./windows.js";
+import { listWindows } from "./windows.js";
 
 /** The aggregate for each aggregateType of the interface. */
 export const aggregatesByType: ReadonlyMap<number, Aggregate> = new Map([
@@ -50,7 +50,7 @@ interface FormulaSize {
 
 /** A formula metric: its value at each raw point of the range, or at those that stand for all of them. */
 export async function formulaMetric(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   deviceFormula: DeviceFormula,
   range: Range,
@@ -65,13 +65,13 @@ export async function formulaMetric(
 }
 
 async function newestValues(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   deviceFormula: DeviceFormula,
   range: Range,
   newest: number,
 ) {
-  const own = asNumbers(await store.read(series, { ...boundsOf(range), newest }));
+  const own = asNumbers(await store.read(series, { ...toBounds(range), newest }));
   const previous = await previousValue(store, deviceFormula, series, own);
   return evaluateAt(store, deviceFormula, own, previous);
 }
@@ -89,7 +89,7 @@ interface AggregateMetric {
 
 /** An aggregate metric: one value for each window. @throws StoreError INVALID for raw points, LIMIT */
 export async function aggregateMetric(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   metric: AggregateMetric,
   range: Range,
@@ -100,7 +100,7 @@ export async function aggregateMetric(
       time_unit: "must not be real for an aggregate metric",
     });
   }
-  const windows = windowsOf(unit, range.zone, start, stop);
+  const windows = listWindows(unit, range.zone, start, stop);
   const { aggregate, formula } = metric;
   const query = { series, edges: windows.edges, aggregate, calendar: { unit, timezone: range.zone.name } };
   const { values, errors } =
@@ -124,7 +124,7 @@ interface FormulaWindows {
 
 /** Plain arithmetic is left to the engine, if it takes it. */
 async function pushedDown(
-  store: SeriesQuestions,
+  store: SeriesReader,
   query: AggregateQuery,
   { formula: { arithmetic } }: DeviceFormula,
 ): Promise<FormulaWindows | null> {
@@ -139,7 +139,7 @@ function finiteOrNull(value: number | null): number | null {
 
 /** Reads the range in pieces and gathers the formula's values into the windows. */
 async function aggregateFormula(
-  store: SeriesQuestions,
+  store: SeriesReader,
   { series, edges, aggregate }: AggregateQuery,
   deviceFormula: DeviceFormula,
 ): Promise<FormulaWindows> {

@@ -1,5 +1,5 @@
-import { type DataPoint, kindOf } from "../store/metadata/products/data-points.js";
-import type { SeriesQuestions } from "../store/series/series.js";
+import { type DataPoint, toSeriesKind } from "../store/metadata/products/data-points.js";
+import type { SeriesReader } from "../store/series/series.js";
 import type { SeriesOwner, SeriesRefs } from "./series-refs.js";
 
 /** The newest point of a series; time in microseconds, the value as its data point shows it. */
@@ -31,8 +31,8 @@ const textsAtOnce = 64;
  * The newest points of gauges, in the order of these. Returns those of the first `least` gauges at least, and further
  * ones up to about `bytesMax` of texts; fewer than asked for if the texts are larger.
  */
-export async function newestWithin(
-  store: SeriesQuestions,
+export async function readNewestPoints(
+  store: SeriesReader,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
   least: number,
@@ -43,7 +43,7 @@ export async function newestWithin(
   while (found.length < gauges.length && (found.length < least || bytes <= bytesMax)) {
     let to = found.length;
     for (let texts = 0; to < gauges.length && texts < textsAtOnce; to++) {
-      if (kindOf(gauges[to]?.point.pointDataType ?? 0) === "text") texts++;
+      if (toSeriesKind(gauges[to]?.point.pointDataType ?? 0) === "text") texts++;
     }
     for (const newest of await newestPoints(store, refs, gauges.slice(found.length, to))) {
       found.push(newest);
@@ -56,25 +56,25 @@ export async function newestWithin(
 
 /** The newest point of each gauge, in the order asked. */
 async function newestPoints(
-  store: SeriesQuestions,
+  store: SeriesReader,
   refs: SeriesRefs,
   gauges: readonly Gauge[],
 ): Promise<Newest[]> {
   if (gauges.length === 0) return [];
   const series = gauges.map(({ device, point }) =>
-    refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
+    refs.of(device, { field: point.field, kind: toSeriesKind(point.pointDataType) }),
   );
   const found = await store.latest(series);
   return gauges.map(({ point }, i) => {
     const newest = found[i];
     if (!newest) return null;
     if ("error" in newest) return { error: newest.error.message };
-    return { time: newest.time, value: shown(point.pointDataType, newest.value) };
+    return { time: newest.time, value: toShownValue(point.pointDataType, newest.value) };
   });
 }
 
 /** The fields that an answer adds: a value and, if it is unknown, the reason. */
-export function told<T>(
+export function toNewestFields<T>(
   newest: Newest,
   show: (point: NewestPoint) => T,
 ): { value: T | null; error?: string } {
@@ -86,9 +86,9 @@ export function told<T>(
 export const isPlace = (pointDataType: number): boolean => pointDataType === placeType;
 
 /** Booleans are stored as 1 and 0, places as JSON. */
-export function shown(pointDataType: number, value: number | string): NewestPoint["value"] {
+export function toShownValue(pointDataType: number, value: number | string): NewestPoint["value"] {
   if (isPlace(pointDataType)) return JSON.parse(String(value)) as readonly number[];
-  return kindOf(pointDataType) === "boolean" ? value === 1 : value;
+  return toSeriesKind(pointDataType) === "boolean" ? value === 1 : value;
 }
 
 /** A value as text; a place as JSON. */

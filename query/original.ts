@@ -1,7 +1,7 @@
 import { textBytes } from "../store/lib/text-bytes.js";
-import type { Columns, SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { Columns, SeriesReader, SeriesRef } from "../store/series/series.js";
 import { downsample, thin } from "./downsample.js";
-import { boundsOf, type Range } from "./range.js";
+import { type Range, toBounds } from "./range.js";
 
 type OriginalValue = number | string | boolean | readonly number[];
 
@@ -41,7 +41,7 @@ interface OriginalSeries {
  * @throws StoreError of the first series that cannot be read
  */
 export async function originalData(
-  store: SeriesQuestions,
+  store: SeriesReader,
   asked: readonly OriginalSeries[],
   range: Range,
   { limit, limitDefault, maxPoints, textBytesMax }: OriginalSize,
@@ -53,7 +53,7 @@ export async function originalData(
   const inStore = thinned !== null ? asked.filter(({ series }) => series.kind === "text") : asked;
   const read = await store.readNewest(
     inStore.map(({ series }) => series),
-    { ...boundsOf(range), bytesMax: textBytesMax },
+    { ...toBounds(range), bytesMax: textBytesMax },
     wanted,
   );
   const newest = new Map(inStore.map((one, i) => [one, read[i]]));
@@ -72,14 +72,14 @@ export async function originalData(
 
 /** Whether there are points before the texts that reached the bound in bytes. */
 async function isCut(
-  store: Pick<SeriesQuestions, "read">,
+  store: Pick<SeriesReader, "read">,
   series: SeriesRef,
   range: Range,
   columns: Columns,
 ): Promise<boolean> {
   if (columns.kind !== "text" || columns.cut !== true) return false;
   const [stop = 0] = columns.times;
-  return (await store.read(series, { ...boundsOf(range), stop, newest: 1 })).times.length > 0;
+  return (await store.read(series, { ...toBounds(range), stop, newest: 1 })).times.length > 0;
 }
 
 function newestShown(

@@ -1,4 +1,4 @@
-import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
+import type { Columns, ReadRange, SeriesReader, SeriesRef } from "../store/series/series.js";
 
 /** Points read at once if a range may hold any number. */
 export const pointsPerRead = 100_000;
@@ -13,7 +13,7 @@ export interface NumberColumns {
 
 /** A series as numbers: booleans are 1 and 0, and a series of texts is null at each time. */
 export async function readNumbers(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   range: ReadRange,
 ): Promise<NumberColumns> {
@@ -27,7 +27,7 @@ export function asNumbers(columns: Columns): NumberColumns {
 
 /** The last point before `time`, or null. */
 export async function pointBefore(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   time: number,
 ): Promise<{ time: number; value: number } | null> {
@@ -41,8 +41,8 @@ export async function pointBefore(
  * The value of a series at each of `times`: the one at that time, else the newest before it; NaN before the first
  * (as-of join). `times` ascend. The time that it takes grows with `times`, however many points lie between them.
  */
-export async function readAsOf(
-  store: SeriesQuestions,
+export async function readLatestBefore(
+  store: SeriesReader,
   series: SeriesRef,
   times: Float64Array,
 ): Promise<Float64Array> {

@@ -98,7 +98,7 @@ function windowRange(
 }
 
 /** Start and stop of a range as the store takes them. */
-export function boundsOf(range: Pick<Range, "start" | "stop">): { start?: number; stop?: number } {
+export function toBounds(range: Pick<Range, "start" | "stop">): { start?: number; stop?: number } {
   return {
     ...(range.start === undefined ? {} : { start: range.start }),
     ...(range.stop === undefined ? {} : { stop: range.stop }),

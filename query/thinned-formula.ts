@@ -1,7 +1,7 @@
 /** The values of a formula over a long range, thinned to those that a line shows. */
 import { createExtremes } from "../store/series/extremes.js";
-import type { SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { bucketWidth, isShort, spanOf, thin } from "./downsample.js";
+import type { SeriesReader, SeriesRef } from "../store/series/series.js";
+import { bucketWidth, findSpan, isShort, thin } from "./downsample.js";
 import { type DeviceFormula, type FormulaValues, formulaPieces, givenValues } from "./formula-series.js";
 import type { Range } from "./range.js";
 
@@ -10,13 +10,13 @@ import type { Range } from "./range.js";
  * the lowest and highest of equal spans of time. Every point of the range is evaluated. @throws StoreError LIMIT
  */
 export async function thinnedFormula(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: SeriesRef,
   deviceFormula: DeviceFormula,
   range: Pick<Range, "start" | "stop">,
   maxPoints: number,
 ): Promise<FormulaValues> {
-  const span = await spanOf(store, series, range);
+  const span = await findSpan(store, series, range);
   if (span === null) return { times: new Float64Array(), values: new Float64Array(), errors: 0 };
   const isWhole = await isShort(store, series, span);
   const extremes = createExtremes(bucketWidth(span, maxPoints));

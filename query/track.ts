@@ -1,6 +1,6 @@
 import { textsPerReadBytes } from "../store/lib/text-bytes.js";
-import type { ReadRange, SeriesQuestions, SeriesRef } from "../store/series/series.js";
-import { asNumbers, type NumberColumns, readAsOf } from "./points.js";
+import type { ReadRange, SeriesReader, SeriesRef } from "../store/series/series.js";
+import { asNumbers, type NumberColumns, readLatestBefore } from "./points.js";
 
 /** The series that tell where a device is: positions, or longitude and latitude separately. */
 export interface LocationSeries {
@@ -24,7 +24,7 @@ interface Position {
  * separately are paired with the latest of each other; a position wins over both at its time.
  */
 export async function track(
-  store: SeriesQuestions,
+  store: SeriesReader,
   series: LocationSeries,
   range: Pick<ReadRange, "start" | "stop">,
   limit: number,
@@ -37,7 +37,7 @@ export async function track(
     const columns = await store.read(one, { ...bounds, bytesMax: textsPerReadBytes });
     if (columns.kind !== "text") continue;
     cut ||= columns.cut === true;
-    for (const [i, time] of columns.times.entries()) found.set(time, lngLatOf(columns.values[i] ?? "[]"));
+    for (const [i, time] of columns.times.entries()) found.set(time, parseLngLat(columns.values[i] ?? "[]"));
   }
   const positions = [...found]
     .filter(([, lnglat]) => isOnEarth(lnglat))
@@ -48,7 +48,7 @@ export async function track(
 }
 
 async function fromPairs(
-  store: SeriesQuestions,
+  store: SeriesReader,
   { longitude, latitude }: LocationSeries,
   bounds: ReadRange,
 ): Promise<Position[]> {
@@ -57,7 +57,10 @@ async function fromPairs(
     [longitude, latitude].map(async (one) => asNumbers(await store.read(one, bounds))),
   );
   const times = union(east, north);
-  const [lng, lat] = await Promise.all([readAsOf(store, longitude, times), readAsOf(store, latitude, times)]);
+  const [lng, lat] = await Promise.all([
+    readLatestBefore(store, longitude, times),
+    readLatestBefore(store, latitude, times),
+  ]);
   return Array.from(times, (time, i) => ({ time, lnglat: [lng[i] ?? NaN, lat[i] ?? NaN] as const }));
 }
 
@@ -66,7 +69,7 @@ function union(...columns: readonly (NumberColumns | undefined)[]): Float64Array
   return Float64Array.from(times).sort();
 }
 
-function lngLatOf(text: string): LngLat {
+function parseLngLat(text: string): LngLat {
   const [lng, lat] = JSON.parse(text) as readonly number[];
   return [lng ?? NaN, lat ?? NaN];
 }

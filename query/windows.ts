@@ -33,8 +33,8 @@ const floors: Readonly<Record<WindowUnit, (wall: number) => number>> = {
   day: (wall) => Math.floor(wall / dayMs) * dayMs,
   // 1970-01-05 was a Monday.
   week: (wall) => Math.floor((wall - 4 * dayMs) / (7 * dayMs)) * 7 * dayMs + 4 * dayMs,
-  month: (wall) => startOf(wall, (year, month) => [year, month]),
-  year: (wall) => startOf(wall, (year) => [year, 0]),
+  month: (wall) => shiftToStart(wall, (year, month) => [year, month]),
+  year: (wall) => shiftToStart(wall, (year) => [year, 0]),
 };
 
 /** The start of a unit on the wall clock → the start of the unit `count` further on. */
@@ -43,11 +43,14 @@ const steps: Readonly<Record<WindowUnit, (wall: number, count: number) => number
   hour: (wall, count) => wall + count * hourMs,
   day: (wall, count) => wall + count * dayMs,
   week: (wall, count) => wall + count * 7 * dayMs,
-  month: (wall, count) => startOf(wall, (year, month) => [year, month + count]),
-  year: (wall, count) => startOf(wall, (year) => [year + count, 0]),
+  month: (wall, count) => shiftToStart(wall, (year, month) => [year, month + count]),
+  year: (wall, count) => shiftToStart(wall, (year) => [year + count, 0]),
 };
 
-function startOf(wall: number, change: (year: number, month: number) => readonly [number, number]): number {
+function shiftToStart(
+  wall: number,
+  change: (year: number, month: number) => readonly [number, number],
+): number {
   const date = new Date(wall);
   const [year, month] = change(date.getUTCFullYear(), date.getUTCMonth());
   return wallMs({ year, month: month + 1, day: 1, hour: 0, minute: 0, second: 0 });
@@ -119,7 +122,7 @@ const shortestMs: Readonly<Record<WindowUnit, number>> = {
  * The windows of [start, stop), microseconds: the first and last edges are the range's own.
  * @throws StoreError LIMIT beyond `windowsMax` windows
  */
-export function windowsOf(unit: WindowUnit, zone: Zone, start: number, stop: number): Windows {
+export function listWindows(unit: WindowUnit, zone: Zone, start: number, stop: number): Windows {
   const tooMany = () =>
     new StoreError("LIMIT", `cannot answer more than ${windowsMax} windows a metric`, {
       time_unit: `at most ${windowsMax} windows: shorten the range or take a longer unit`,

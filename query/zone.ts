@@ -1,5 +1,5 @@
 import { StoreError } from "../store/lib/errors.js";
-import { abbreviatedPlace, zoneMend } from "../store/time-zones/abbreviations.js";
+import { abbreviatedPlace, suggestZone } from "../store/time-zones/abbreviations.js";
 import { timeZonesInUse } from "../store/time-zones/in-use.js";
 import type { ZoneRules } from "../store/time-zones/rules.js";
 
@@ -38,13 +38,13 @@ export interface Zone {
 export function zone(name: string): Zone {
   const rules = timeZonesInUse().rules(name);
   if (rules !== undefined) return zoneBy(rules);
-  const fault = `${name} ${zoneMend(name)}`;
+  const fault = `${name} ${suggestZone(name)}`;
   throw new StoreError("INVALID", `cannot use the time zone: ${fault}`, { timezone: fault });
 }
 
 /** Why a name is no time zone, with its mend; null: it is one. */
 export function zoneFault(name: string): string | null {
-  return timeZonesInUse().rules(name) === undefined ? `${name} ${zoneMend(name)}` : null;
+  return timeZonesInUse().rules(name) === undefined ? `${name} ${suggestZone(name)}` : null;
 }
 
 /**
@@ -96,7 +96,7 @@ function createZone(rules: ZoneRules): Zone {
       const index = indexAt(utc);
       return index < changes.length ? Math.min(at(index), end) : end;
     },
-    toWall: (utc) => partsOf(utc + offsetAt(utc)),
+    toWall: (utc) => splitWallTime(utc + offsetAt(utc)),
     fromWall: (wall) => {
       const early = offsetAt(wall - dayMs);
       const late = offsetAt(wall + dayMs);
@@ -121,7 +121,7 @@ export function wallMs(wall: WallTime): number {
   return date.getTime();
 }
 
-function partsOf(wall: number): WallTime {
+function splitWallTime(wall: number): WallTime {
   const date = new Date(wall);
   return {
     year: date.getUTCFullYear(),

@@ -3,12 +3,12 @@ import type { StopSignals } from "./program.js";
 
 /** A signal that comes while the program is loaded or the service starts is handled after that. */
 function catchStopSignals(): StopSignals {
-  let asked: NodeJS.Signals | null = null;
+  let stopSignal: NodeJS.Signals | null = null;
   let stop: ((signal: NodeJS.Signals) => void) | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
-      if (asked !== null) process.exit(1);
-      asked = signal;
+      if (stopSignal !== null) process.exit(1);
+      stopSignal = signal;
       stop?.(signal);
     });
   }
@@ -17,7 +17,7 @@ function catchStopSignals(): StopSignals {
   return {
     onStop: (given) => {
       stop = given;
-      if (asked !== null) given(asked);
+      if (stopSignal !== null) given(stopSignal);
     },
   };
 }

@@ -3,7 +3,7 @@ import { isUnavailable } from "../store/lib/errors.js";
 import { shells } from "./cli/completion.js";
 import { runTool, tools } from "./cli/tools.js";
 import { helpOn, helpWanted, type PartsNamed, printed, unknownCommand } from "./cli/usage.js";
-import { ConfigError, engineOf, readConfig } from "./config/config.js";
+import { ConfigError, readConfig, seriesEngine } from "./config/config.js";
 import { endWithReader, goOnWithoutErrorOutput } from "./host/standard-streams.js";
 import { createLogger } from "./observability/log.js";
 import { createLogOutput } from "./observability/log-output.js";
@@ -19,7 +19,7 @@ export interface StopSignals {
 function partsNamed(): PartsNamed | null {
   try {
     const config = readConfig(process.env);
-    return { engine: engineOf(config), timezones: config.timeZones.version };
+    return { engine: seriesEngine(config), timezones: config.timeZones.version };
   } catch {
     return null;
   }
@@ -69,15 +69,15 @@ export async function serveUntilStopped(signals: StopSignals): Promise<void> {
     log.error("the service cannot go on; start it again, nothing acknowledged is lost", { error });
     process.exit(1);
   };
-  const asked = new AbortController();
-  const starting = serve(config, log, fatal, systemClock, asked.signal);
+  const stopRequested = new AbortController();
+  const starting = serve(config, log, fatal, systemClock, stopRequested.signal);
   const end = (): void => {
     log.info("stopped");
     process.exit(0);
   };
   signals.onStop((signal) => {
     log.info("stopping", { signal });
-    asked.abort();
+    stopRequested.abort();
     const stopping = starting.then(
       (service) => service.close().then(end),
       // A start that waited for what is away is given up; one that has failed otherwise reports itself.

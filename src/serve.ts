@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../store/lib/clock.js";
 import { zoneVersionWarning } from "../store/time-zones/age.js";
 import { useTimeZones } from "../store/time-zones/in-use.js";
 import { checkBackupSettings } from "./backup/backups.js";
-import { type Config, engineOf } from "./config/config.js";
+import { type Config, seriesEngine } from "./config/config.js";
 import { readBuildInfo } from "./host/build-info.js";
 import { newOwner } from "./host/process-owner.js";
 import { replaceFile } from "./host/replace-file.js";
@@ -42,7 +42,7 @@ export async function serve(
   useTimeZones(config.timeZones);
   const build = await readBuildInfo();
   const { timeZones } = config;
-  const facts = { engine: engineOf(config), node: process.version, timezones: timeZones.version };
+  const facts = { engine: seriesEngine(config), node: process.version, timezones: timeZones.version };
   log.info("starting", { ...build, ...facts });
   const zoneWarning = zoneVersionWarning(timeZones.version, clock.now());
   if (zoneWarning !== null) log.warn(zoneWarning, { folder: timeZones.folder });

@@ -1,8 +1,8 @@
-import type { Uplink } from "../../store/journal/record.js";
+import type { UplinkRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 
 /** A message as the journal takes it. */
-export function uplinkOf(payload: Uint8Array, topic = "telemetry"): Uplink {
+export function uplinkOf(payload: Uint8Array, topic = "telemetry"): UplinkRecord {
   return {
     kind: recordKinds.uplink,
     tenant: 1,

@@ -1,9 +1,9 @@
 import { compileRules } from "../../ingest/alerts/compiled-rules.js";
-import { detailOf, evaluate } from "../../ingest/alerts/evaluate.js";
+import { evaluate, formatDetail } from "../../ingest/alerts/evaluate.js";
 import { newState } from "../../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../../ingest/decode/points.js";
 import { emptyMap } from "../../ingest/messages/shared-empty.js";
-import { asStored, compileFormula } from "../../query/formula/formula.js";
+import { compileFormula, storedFormulaOptions } from "../../query/formula/formula.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
@@ -74,7 +74,7 @@ async function evaluation(condition: string, seconds: number): Promise<number> {
     alertSeverity: 2,
   })) as Partial<Parameters<typeof compileRules>[2][number]>[] as Parameters<typeof compileRules>[2];
   const compiled = await compileRules(points, [], rules, (text) => {
-    const formula = compileFormula(text, new Set(), asStored);
+    const formula = compileFormula(text, new Set(), storedFormulaOptions);
     return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
   });
   const states = Array.from({ length: devices }, (_, i) => newState({ id: i + 1, tenant: 1 }, undefined, []));
@@ -103,7 +103,7 @@ async function evaluation(condition: string, seconds: number): Promise<number> {
           serverStamped: true,
         }),
       );
-      const message = { id, receivedAt: id * 1000, points: own, from: 0, detail: detailOf(own, 0) };
+      const message = { id, receivedAt: id * 1000, points: own, from: 0, detail: formatDetail(own, 0) };
       const state = states[id % devices] as (typeof states)[number];
       evaluate(compiled, state, { ...message, isDiscarded: false, scopes: [] });
     }

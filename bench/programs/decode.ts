@@ -1,11 +1,11 @@
-import { type BinaryPoint, layoutOf } from "../../ingest/decode/binary.js";
+import { type BinaryPoint, createLayout } from "../../ingest/decode/binary.js";
 import { type DecodedPoint, decodePoints } from "../../ingest/decode/points.js";
 import type { PointEntry, PointSeries, StreamEntry } from "../../ingest/decode/product-model.js";
 import { utcMicros } from "../../ingest/decode/time.js";
 import { converters, takesNumbers } from "../../ingest/decode/values.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { earliestTime } from "../../store/lib/time-range.js";
-import { kindOf } from "../../store/metadata/products/data-points.js";
+import { toSeriesKind } from "../../store/metadata/products/data-points.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
 
@@ -82,7 +82,7 @@ const batchPoints = 5000;
 
 function binaryFigure(name: string, fields: typeof numbers, { seconds }: BenchOptions): Figure {
   const types = fields.map(([type, size], i) => point(i + 1, `p${i}`, type, size));
-  const device = deviceOf(types, layoutOf(types) ?? undefined);
+  const device = deviceOf(types, createLayout(types) ?? undefined);
   const payload = payloadOf(types);
   const [points = 0] = rates(seconds, [decoder(device, "raw", [payload])]);
   return {
@@ -177,7 +177,7 @@ function point(
     binarySize,
     convert,
     field: dataPointID,
-    kind: kindOf(pointDataType),
+    kind: toSeriesKind(pointDataType),
     reportable: true,
     createdAt: 0,
     discards: null,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { frameBytesMax } from "../../store/journal/frame.js";
 import { openJournal } from "../../store/journal/journal.js";
-import { frameOf } from "../../store/journal/record-codecs.js";
+import { toFrameInput } from "../../store/journal/record-codecs.js";
 import { openBareFile } from "../baselines/bare-file.js";
 import { openBareLog } from "../baselines/bare-libsql.js";
 import { uplinkOf } from "../load/uplink.js";
@@ -89,7 +89,7 @@ async function openJournalCommit(dir: string) {
 
 async function openFileCommit(dir: string) {
   const file = await openBareFile(dir);
-  const commit: Commit = (records) => file.commit(records * frameBytesMax(frameOf(record)));
+  const commit: Commit = (records) => file.commit(records * frameBytesMax(toFrameInput(record)));
   return { commit, close: file.close };
 }
 

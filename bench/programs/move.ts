@@ -1,7 +1,12 @@
 import { join } from "node:path";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
-import { checkPoints, copyPoints, type MovedDevice, noCounts } from "../../store/series/move/move-points.js";
+import {
+  compareStores,
+  copyPoints,
+  type MovedDevice,
+  noCounts,
+} from "../../store/series/move/move-points.js";
 import type { SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { startInflux } from "../../test/influxd/influxd.js";
 import { bareLineRate } from "../baselines/bare-influx.js";
@@ -123,7 +128,7 @@ async function move(from: SeriesStore, to: SeriesStore, devices: readonly MovedD
     noCounts,
   );
   let missing = 0;
-  await checkPoints({
+  await compareStores({
     ...shared,
     devices: inGroups(devices),
     checked: (found) => {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createRemovals } from "../../src/background/removals.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
-import { endRemovals, removalsOf } from "../../store/metadata/removals.js";
+import { endRemovals, listRemovals } from "../../store/metadata/removals.js";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
-import type { PointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
+import type { SeriesPointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { startInflux } from "../../test/influxd/influxd.js";
 import { memoryLedger } from "../../test/influxd/ledger.js";
 import { type BenchOptions, wants } from "../options.js";
@@ -136,7 +136,7 @@ async function drain(db: Db, series: SeriesStore): Promise<void> {
 
 async function removeOneByOne(db: Db, series: SeriesStore): Promise<void> {
   for (;;) {
-    const [one] = await removalsOf(db, [{ tenant, after: 0, through: Number.MAX_SAFE_INTEGER }], 1);
+    const [one] = await listRemovals(db, [{ tenant, after: 0, through: Number.MAX_SAFE_INTEGER }], 1);
     if (one?.deviceID == null) return;
     await series.removeDevices([{ tenant, productID, deviceID: one.deviceID }]);
     await endRemovals(db, [one.id]);
@@ -169,7 +169,7 @@ async function fill(store: SeriesStore, name: string, count: number): Promise<vo
   await store.flush();
 }
 
-function batchOf(series: readonly SeriesRef[]): PointBatch {
+function batchOf(series: readonly SeriesRef[]): SeriesPointBatch {
   const count = series.length * pointsPerSeries;
   const seriesAt = Int32Array.from({ length: count }, (_, i) => Math.floor(i / pointsPerSeries));
   const times = Float64Array.from({ length: count }, (_, i) => firstTime + (i % pointsPerSeries) * dayMicros);

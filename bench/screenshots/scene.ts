@@ -1,5 +1,5 @@
 /** A fleet worth looking at: ten products at named sites, a year of weather, alerts, commands, people, groups. */
-import type { Client } from "../../src/demo/client.js";
+import type { DemoClient } from "../../src/demo/client.js";
 import { fleetDashboard, makeDashboard, weatherDashboard } from "../../src/demo/dashboards.js";
 import { publishYear, settled } from "../../src/demo/edge-node.js";
 import { type FleetDevice, type FleetProduct, makeDevices, makeProducts } from "../../src/demo/fleet.js";
@@ -42,7 +42,7 @@ const connectingAtOnce = 32;
 const mastsWithAYear = 12;
 
 export async function makeScene(
-  client: Client,
+  client: DemoClient,
   mqtt: string,
   count: number,
   say: (text: string) => void,
@@ -82,7 +82,7 @@ export async function makeScene(
 }
 
 async function makeDashboards(
-  client: Client,
+  client: DemoClient,
   mqtt: string,
   products: readonly FleetProduct[],
   devices: readonly FleetDevice[],
@@ -99,7 +99,7 @@ async function makeDashboards(
 
 /** Groups with members, people, a policy, a certificate, who is told of alerts, a gateway, a stream, tenants. */
 async function makeOthers(
-  client: Client,
+  client: DemoClient,
   products: readonly FleetProduct[],
   devices: readonly FleetDevice[],
 ): Promise<Others> {
@@ -140,7 +140,7 @@ async function makeOthers(
 const carriedByGateway = 12;
 
 async function makeGateway(
-  client: Client,
+  client: DemoClient,
   { kind: { prefix }, productID }: FleetProduct,
   devices: readonly FleetDevice[],
 ): Promise<number> {
@@ -153,7 +153,7 @@ async function makeGateway(
   return id;
 }
 
-async function makeStream(client: Client, { productID, points }: FleetProduct): Promise<number> {
+async function makeStream(client: DemoClient, { productID, points }: FleetProduct): Promise<number> {
   const { id } = await client.post<{ id: number }>("/api/v1/data_streams", {
     ...{ productID, streamName: "Compact readings", topic: "compact", streamType: 1, streamDataType: 2 },
     dataPoints: [...points.values()],
@@ -197,7 +197,7 @@ async function sendStrange(mqtt: string, devices: readonly FleetDevice[]): Promi
   await client.endAsync();
 }
 
-async function command(client: Client, devices: readonly FleetDevice[]): Promise<void> {
+async function command(client: DemoClient, devices: readonly FleetDevice[]): Promise<void> {
   const pumps = devices.filter(({ prefix }) => prefix === pump.prefix).slice(0, 30);
   for (const [i, { deviceID }] of pumps.entries()) {
     const payload = JSON.stringify({ target: 36 + 2 * (i % 8) });

@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createClient } from "../../src/demo/client.js";
-import { startService } from "../../src/demo/service.js";
+import { startDemoService } from "../../src/demo/service.js";
 import { repositoryRoot } from "../../test/repository.js";
 import { type Look, openCamera } from "./camera.js";
 import { loginPage, pagesOf, readmePages } from "./pages.js";
@@ -30,7 +30,7 @@ const readmeBytesMax = 150_000;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-const service = await startService(process.env);
+const service = await startDemoService(process.env);
 let scene: Scene | null = null;
 try {
   const first = JSON.parse(await readFile(join(service.own?.dir ?? "", "data/first-start.json"), "utf8"));

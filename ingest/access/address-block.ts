@@ -23,14 +23,14 @@ const prefixGroups = 4;
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.split("::");
-  const before = groupsOf(head);
-  const after = groupsOf(tail ?? "");
+  const before = listGroups(head);
+  const after = listGroups(tail ?? "");
   const zeros = new Array<string>(groupsMax - before.length - after.length).fill("0");
   return `${[...before, ...zeros, ...after].slice(0, prefixGroups).join(":")}::/64`;
 }
 
 /** The dotted form at the end of one is two groups, which are beyond the prefix whatever they hold. */
-function groupsOf(part: string): string[] {
+function listGroups(part: string): string[] {
   if (part === "") return [];
   return part.split(":").flatMap((group) => (group.includes(".") ? ["", ""] : [group]));
 }

@@ -43,7 +43,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   const tenants = createShares<number>(max);
   /** Callers beyond their tenant's share, by tenant. */
   const beyond = createCrowds<number, Guest>();
-  const beyondOf = new Map<Guest, number>();
+  const reservedBeyond = new Map<Guest, number>();
 
   /**
    * Places that unauthenticated connections may take of callers beyond their share: of fewer, a flood would displace
@@ -58,8 +58,8 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   }
 
   function removeBeyond(guest: Guest): boolean {
-    const tenant = beyondOf.get(guest);
-    return tenant !== undefined && beyondOf.delete(guest) && beyond.remove(guest, tenant);
+    const tenant = reservedBeyond.get(guest);
+    return tenant !== undefined && reservedBeyond.delete(guest) && beyond.remove(guest, tenant);
   }
 
   function victim(): Guest | null {
@@ -68,7 +68,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
       return firstIdle(crowd);
     for (let callers = beyond.largest(); callers !== undefined; callers = beyond.largest()) {
       const guest = firstIdle(callers);
-      const tenant = beyondOf.get(guest);
+      const tenant = reservedBeyond.get(guest);
       if (tenant === undefined || !tenants.take(tenant, 1)) return guest;
       // Other connections of its tenant have closed since.
       removeBeyond(guest);
@@ -77,7 +77,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
     return crowd === undefined ? null : firstIdle(crowd);
   }
 
-  function makeRoom(): boolean {
+  function evictGuest(): boolean {
     const guest = victim();
     if (guest === null) return false;
     if (!removeBeyond(guest)) removeUnauthenticated(guest);
@@ -87,7 +87,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
 
   return {
     enter: (guest) => {
-      if (open() >= max && !makeRoom()) return false;
+      if (open() >= max && !evictGuest()) return false;
       unauthenticated.add(guest, addressBlock(guest.address));
       return true;
     },
@@ -97,7 +97,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
       if (!removeBeyond(guest) && !removeUnauthenticated(guest)) return;
       if (tenants.take(tenant, 1)) proven.set(guest, tenant);
       else {
-        beyondOf.set(guest, tenant);
+        reservedBeyond.set(guest, tenant);
         beyond.add(guest, tenant);
       }
     },

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Proxies } from "./proxies.js";
 
 /** Whose request came from `peer` (canonical), by what trusted proxies say in its headers. */
-export function clientOf(proxies: Proxies, peer: string, headers: IncomingHttpHeaders): string {
+export function readClientAddress(proxies: Proxies, peer: string, headers: IncomingHttpHeaders): string {
   const list = headers["x-forwarded-for"];
   const forwardedList = Array.isArray(list) ? list.join(",") : list;
   return proxies.clientOf(peer, { forwarded: headers.forwarded, "x-forwarded-for": forwardedList });

@@ -50,7 +50,7 @@ export async function findClaimed(
  * token wherever it connects, authType 2 by a certificate bound to it and by nothing else; the mutual listener takes
  * nobody whose certificate is not valid now or is disabled, whatever else it proves.
  */
-export async function authenticate(
+export async function authenticateDevice(
   directory: Directory,
   username: string | undefined,
   { token, certificate }: { readonly token: string | undefined; readonly certificate: Proof["certificate"] },

@@ -46,7 +46,7 @@ export function createGuessBackOff(
   }
 
   /** Where a name of an address is counted. `claims`: if it has no slot, it gets one that is free. */
-  function placeOf(address: string, name: string, claims: boolean) {
+  function guessPlace(address: string, name: string, claims: boolean) {
     const block = addressBlock(address);
     const whole = hash(block);
     const one = hash(`${block.length} ${block}${name}`);
@@ -61,7 +61,7 @@ export function createGuessBackOff(
 
   return {
     attempt: (address, name) => {
-      const { counts, at } = placeOf(address, name, true);
+      const { counts, at } = guessPlace(address, name, true);
       // No slot even for its address: tens of thousands of other addresses guess.
       if (at < 0) return 0;
       const now = monotonic();
@@ -73,14 +73,14 @@ export function createGuessBackOff(
       return 0;
     },
     succeeded: (address, name) => {
-      const { counts, at, isOwn } = placeOf(address, name, false);
+      const { counts, at, isOwn } = guessPlace(address, name, false);
       if (at < 0) return;
       // One right guess does not excuse what others of the address have tried.
       if (isOwn) counts.free(at);
       else counts.undo(at);
     },
     undecided: (address, name) => {
-      const { counts, at } = placeOf(address, name, false);
+      const { counts, at } = guessPlace(address, name, false);
       if (at >= 0) counts.undo(at);
     },
   };

@@ -23,7 +23,7 @@ export interface NameHash {
 /** Slots of a set: as many names whose hashes meet there. */
 const ways = 8;
 /** A count is not given up for another's before it has rested for so long. */
-const keptMs = 300_000;
+const retentionMs = 300_000;
 const failuresMax = 65_535;
 
 /** @param sets each of 8 slots of 26 bytes */
@@ -49,7 +49,7 @@ export function createGuessCounts(sets: number): GuessCounts {
   function freed(set: number, now: number): number {
     let found = -1;
     for (let at = set * ways; at < (set + 1) * ways; at++) {
-      const rests = now >= (waitsUntil[at] as number) && now - (failedAt[at] as number) >= keptMs;
+      const rests = now >= (waitsUntil[at] as number) && now - (failedAt[at] as number) >= retentionMs;
       if (rests && (found < 0 || (failedAt[at] as number) < (failedAt[found] as number))) found = at;
     }
     return found;

@@ -1,16 +1,16 @@
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Denied } from "./credentials.js";
 import type { GuessBackOff } from "./guess-back-off.js";
-import type { Proven } from "./proven.js";
+import type { VerifiedLogins } from "./proven.js";
 
 /** More than the sessions that one device may open at once from one address. */
-export const freeFailures = 10;
+export const freeLoginFailures = 10;
 
 /** What slows guessing down. */
 export interface GuessGuard {
   readonly backOff: GuessBackOff;
   /** User names with the tokens that were right. */
-  readonly proven: Proven;
+  readonly proven: VerifiedLogins;
 }
 
 /** Who comes, and from where. */

@@ -1,5 +1,5 @@
 import type { DeviceEntry } from "../directory/entries.js";
-import { capacity, createBucket, draw, msUntil, type TokenBucket, waitMs } from "./rate-limit.js";
+import { capacity, computeWaitMs, createBucket, draw, msUntil, type TokenBucket } from "./rate-limit.js";
 
 /** The limits of one device, or of all devices of one tenant; 0 = no limit. */
 export interface LimitSettings {
@@ -23,7 +23,7 @@ export interface Limiter {
 }
 
 /** What devices and tenants may use of the service. */
-export interface Limits {
+export interface IngestLimits {
   /** Counts a connection; false when its device or tenant has as many as it may. */
   enter(device: DeviceEntry): boolean;
   leave(device: DeviceEntry): void;
@@ -50,33 +50,33 @@ interface Metered {
 export function createLimits(
   settings: { readonly device: LimitSettings; readonly tenant: LimitSettings },
   monotonic: () => number,
-): Limits | null {
+): IngestLimits | null {
   if ([settings.device, settings.tenant].every(isOff)) return null;
   // A device's part lives as long as its entry in the directory, a tenant's for ever: they are few.
   const devices = new WeakMap<DeviceEntry, Party>();
   const tenants = new Map<number, Party>();
 
-  function partyOf<Key>(
+  function findParty<Key>(
     parties: { get(key: Key): Party | undefined; set(key: Key, party: Party): unknown },
     key: Key,
     limits: LimitSettings,
   ): Party {
     let party = parties.get(key);
     if (party === undefined) {
-      party = { connections: 0, buckets: bucketsOf(limits, monotonic()) };
+      party = { connections: 0, buckets: createBuckets(limits, monotonic()) };
       parties.set(key, party);
     }
     return party;
   }
-  const partiesOf = (device: DeviceEntry) =>
+  const listParties = (device: DeviceEntry) =>
     [
-      [partyOf(devices, device, settings.device), settings.device],
-      [partyOf(tenants, device.device.tenant, settings.tenant), settings.tenant],
+      [findParty(devices, device, settings.device), settings.device],
+      [findParty(tenants, device.device.tenant, settings.tenant), settings.tenant],
     ] as const;
 
   return {
     enter: (device) => {
-      const parties = partiesOf(device);
+      const parties = listParties(device);
       const full = parties.some(
         ([party, { connectionsMax }]) => connectionsMax > 0 && party.connections >= connectionsMax,
       );
@@ -84,10 +84,10 @@ export function createLimits(
       return !full;
     },
     leave: (device) => {
-      for (const [party] of partiesOf(device)) party.connections--;
+      for (const [party] of listParties(device)) party.connections--;
     },
     limiter: (device) => {
-      const buckets = partiesOf(device).flatMap(([party]) => party.buckets);
+      const buckets = listParties(device).flatMap(([party]) => party.buckets);
       return buckets.length === 0 ? null : createLimiter(buckets, monotonic);
     },
   };
@@ -97,7 +97,7 @@ function isOff({ connectionsMax, messagesPerSecond, bytesPerSecond }: LimitSetti
   return connectionsMax === 0 && messagesPerSecond === 0 && bytesPerSecond === 0;
 }
 
-function bucketsOf({ messagesPerSecond, bytesPerSecond }: LimitSettings, now: number): Party["buckets"] {
+function createBuckets({ messagesPerSecond, bytesPerSecond }: LimitSettings, now: number): Party["buckets"] {
   const rates = [
     [messagesPerSecond, "messages"],
     [bytesPerSecond, "bytes"],
@@ -128,7 +128,7 @@ function createLimiter(buckets: Party["buckets"], monotonic: () => number): Limi
       }
       const at = monotonic();
       let wait = 0;
-      for (const { bucket } of buckets) wait = Math.max(wait, waitMs(bucket, at));
+      for (const { bucket } of buckets) wait = Math.max(wait, computeWaitMs(bucket, at));
       if (wait === 0) overSince = null;
       else overSince ??= at;
       if (wait > waitMsMax || (overSince !== null && at - overSince > overMsMax)) return null;

@@ -12,7 +12,7 @@ interface Network {
 const mappedBits = 96;
 
 /** Null for a text that is no network. */
-function networkOf(text: string): Network | null {
+function parseNetwork(text: string): Network | null {
   const [given = "", length, ...rest] = text.split("/");
   const address = canonicalAddress(given);
   if (address === null || given.includes("%") || rest.length > 0) return null;
@@ -25,20 +25,20 @@ function networkOf(text: string): Network | null {
 
 /** An address, or a network with the length of its prefix: `10.0.0.0/8`, `2001:db8::/32`, `::ffff:10.0.0.0/104`. */
 export function isNetwork(text: string): boolean {
-  return networkOf(text) !== null;
+  return parseNetwork(text) !== null;
 }
 
 /** Whether a canonical address is in one of the networks. @param networks as `isNetwork` has them */
 export function withinNetworks(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
-    const network = networkOf(text);
+    const network = parseNetwork(text);
     if (network === null) throw new RangeError(`"${text}" is no network`);
-    list.addSubnet(network.address, network.prefix, familyOf(network.address));
+    list.addSubnet(network.address, network.prefix, addressFamily(network.address));
   }
-  return (address) => networks.length > 0 && address !== "" && list.check(address, familyOf(address));
+  return (address) => networks.length > 0 && address !== "" && list.check(address, addressFamily(address));
 }
 
-function familyOf(address: string): "ipv4" | "ipv6" {
+function addressFamily(address: string): "ipv4" | "ipv6" {
   return isIPv6(address) ? "ipv6" : "ipv4";
 }

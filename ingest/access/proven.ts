@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from "node:crypto";
  * Credentials that were right before, as many as memory of fixed size holds: only right ones are written, so that
  * nobody without a right one can push others out.
  */
-export interface Proven {
+export interface VerifiedLogins {
   add(name: string, proof: string): void;
   has(name: string, proof: string): boolean;
 }
@@ -14,7 +14,7 @@ const ways = 8;
 const usualSets = 32_768;
 
 /** Under a keyed hash of 64 bits and its set's 15: neither names nor proofs are held. */
-export function createProven(sets = usualSets): Proven {
+export function createVerifiedLogins(sets = usualSets): VerifiedLogins {
   const secret = randomBytes(32);
   const high = new Uint32Array(sets * ways);
   const low = new Uint32Array(sets * ways);

@@ -25,9 +25,9 @@ export function createProxies(trusted: readonly string[]): Proxies {
   function walk(peer: string, chain: readonly (string | null)[]): string {
     let client = peer;
     for (let i = chain.length - 1; i >= 0 && trusts(client); i--) {
-      const told = nodeAddress(chain[i] ?? "");
-      if (told === null) return client;
-      client = told;
+      const namedAddress = nodeAddress(chain[i] ?? "");
+      if (namedAddress === null) return client;
+      client = namedAddress;
     }
     return client;
   }

@@ -22,7 +22,7 @@ export function capacity(ratePerSecond: number): number {
 }
 
 /** Milliseconds until the bucket is at zero again; 0 while there is something in it. */
-export function waitMs(bucket: TokenBucket, now: number): number {
+export function computeWaitMs(bucket: TokenBucket, now: number): number {
   const { ratePerSecond } = bucket;
   const filled = bucket.tokens + (Math.max(0, now - bucket.at) / 1000) * ratePerSecond;
   bucket.tokens = Math.min(capacity(ratePerSecond), filled);
@@ -32,7 +32,7 @@ export function waitMs(bucket: TokenBucket, now: number): number {
 
 /** Milliseconds until there are so many in it, or would be if it held more than it does. */
 export function msUntil(bucket: TokenBucket, count: number, now: number): number {
-  waitMs(bucket, now);
+  computeWaitMs(bucket, now);
   return Math.max(0, Math.ceil(((count - bucket.tokens) / bucket.ratePerSecond) * 1000));
 }
 

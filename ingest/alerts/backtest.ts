@@ -50,7 +50,7 @@ export async function createBacktest(
   const rules = onlyRules(await compileRules(points, [], [{ ...unsaved, ...rule }], compile));
   const state = newState({ id: 0, tenant: 0 }, undefined, []);
   const begun: Begun[] = [];
-  const series = new Map([...rules.points.keys()].map((id) => [id, seriesOf(id)]));
+  const series = new Map([...rules.points.keys()].map((id) => [id, createSeriesRef(id)]));
   let messages = 0;
 
   function firstValue(): number | null {
@@ -126,7 +126,7 @@ function onlyRules(compiled: CompiledRules): CompiledRules {
   return { ...compiled, points: new Map(own.map((point) => [point.id, { ...point, ...nothingElse }])) };
 }
 
-function seriesOf(dataPointIntID: number): DecodedPoint["series"] {
+function createSeriesRef(dataPointIntID: number): DecodedPoint["series"] {
   const owner = { tenant: 0, productID: "", deviceID: "", field: "" };
   return { ...owner, kind: "number", dataPointIntID, isLocation: false };
 }

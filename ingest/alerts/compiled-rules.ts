@@ -3,13 +3,17 @@ import { asError } from "../../store/lib/errors.js";
 import { createRecordCache } from "../../store/lib/record-cache.js";
 import { forEachInSlices } from "../../store/lib/turns.js";
 import { recordName } from "../../store/lib/versions.js";
-import { type AlertRule, alertRulesOf } from "../../store/metadata/alerts/alert-rules.js";
+import { type AlertRule, listProductAlertRules } from "../../store/metadata/alerts/alert-rules.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
-import { type DataPoint, dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
-import { resourcesOf } from "../../store/metadata/products/product-resources.js";
+import {
+  type DataPoint,
+  listProductDataPoints,
+  toSeriesKind,
+} from "../../store/metadata/products/data-points.js";
+import { findResources } from "../../store/metadata/products/product-resources.js";
 
 /** What the values of a product's data points mean for alerts, locations and the device's own record. */
 export interface CompiledRules {
@@ -96,9 +100,9 @@ export function createCompiledRulesCache(
   >(productsMax, ({ records }) => records);
 
   async function read(productIntID: number) {
-    const points = await dataPointsOf(db, productIntID);
-    const resources = await resourcesOf(db, productIntID);
-    const rules = await alertRulesOf(db, productIntID);
+    const points = await listProductDataPoints(db, productIntID);
+    const resources = await findResources(db, productIntID);
+    const rules = await listProductAlertRules(db, productIntID);
     const records = [
       recordName("product", productIntID),
       ...points.map(({ id }) => recordName("data_point", id)),
@@ -140,24 +144,24 @@ export async function compileRules(
   const ids = new Map<string, number>();
   await forEachInSlices(points, ({ dataPointID, id }) => ids.set(dataPointID, id));
   const causes = new Set<string>();
-  const rulesOf = new Map<number, CompiledRule[]>();
+  const rulesByPoint = new Map<number, CompiledRule[]>();
   await forEachInSlices(rules, (rule) => {
     const compiled = compileRule(rule, ids, compile, onUncompiled);
     if (compiled === null) return;
     causes.add(compiled.cause);
     for (const id of new Set(compiled.operands.map(({ point }) => point)))
-      if (id !== null) add(rulesOf, id, compiled);
+      if (id !== null) add(rulesByPoint, id, compiled);
   });
-  const columnsOf = new Map<number, ReportedColumn[]>();
+  const columnsByPoint = new Map<number, ReportedColumn[]>();
   await forEachInSlices(resources, ({ codeValue, dataPointIntID }) =>
-    add(columnsOf, dataPointIntID, codeValue as ReportedColumn),
+    add(columnsByPoint, dataPointIntID, codeValue as ReportedColumn),
   );
 
   const used = new Map<number, PointRules>();
   let weight = 0;
   let moves = false;
   await forEachInSlices(points, (point) => {
-    const isLimited = kindOf(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
+    const isLimited = toSeriesKind(point.pointDataType) === "number" && !unlimited.has(point.pointDataType);
     const compiled: PointRules = {
       id: point.id,
       name: point.dataPointName,
@@ -165,14 +169,14 @@ export async function compileRules(
       fault: point.pointDataType === faultType ? point.faultValue : null,
       upper: isLimited ? point.upperLimit : null,
       lower: isLimited ? point.lowerLimit : null,
-      location: locationOf(point),
-      columns: columnsOf.get(point.id) ?? [],
-      rules: rulesOf.get(point.id) ?? [],
+      location: locationPart(point),
+      columns: columnsByPoint.get(point.id) ?? [],
+      rules: rulesByPoint.get(point.id) ?? [],
     };
     if (!isOfUse(compiled)) return;
     used.set(point.id, compiled);
-    for (const cause of causesOf(compiled)) causes.add(cause);
-    weight = Math.max(weight, weightOf(compiled));
+    for (const cause of listCauses(compiled)) causes.add(cause);
+    weight = Math.max(weight, sumWeights(compiled));
     moves ||= compiled.location !== null;
   });
   return { points: used, causes, weight, moves };
@@ -187,19 +191,19 @@ function add<Value>(all: Map<number, Value[]>, id: number, value: Value): void {
 /** Looking at a value without rules costs as much as a few parts of a formula. */
 const pointWeight = 5;
 
-function weightOf({ rules }: PointRules): number {
+function sumWeights({ rules }: PointRules): number {
   return rules.reduce((sum, rule) => sum + rule.weight, pointWeight);
 }
 
-function causesOf({ fault, upper, lower, causes }: PointRules): string[] {
+function listCauses({ fault, upper, lower, causes }: PointRules): string[] {
   return Object.entries({ fault, upper, lower }).flatMap(([of, value]) =>
     value === null ? [] : causes[of as keyof PointRules["causes"]],
   );
 }
 
-function locationOf(point: DataPoint): PointRules["location"] {
+function locationPart(point: DataPoint): PointRules["location"] {
   if (point.pointDataType === locationType) return "both";
-  if (point.isLocationType !== 1 || kindOf(point.pointDataType) !== "number") return null;
+  if (point.isLocationType !== 1 || toSeriesKind(point.pointDataType) !== "number") return null;
   return coordinates[point.locationType ?? 0] ?? null;
 }
 

@@ -6,11 +6,15 @@ import { createLock } from "../../store/lib/turns.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { type DeviceIngest, devicesOffline, forgetDeleted } from "../../store/metadata/devices/ingest.js";
+import {
+  type DeviceIngest,
+  devicesOffline,
+  forgetDeletedIngests,
+} from "../../store/metadata/devices/ingest.js";
 import { openEnvelopes } from "../envelopes/envelopes.js";
 import type { DecodedListener } from "../followers/decoded.js";
 import type { RecordConsumer } from "../followers/follower.js";
-import type { Narrow } from "../followers/narrowing.js";
+import type { StartIsolation } from "../followers/narrowing.js";
 import { createCatchUp } from "./catch-up.js";
 import { createDeviceStates } from "./device-states.js";
 import { createJournalRecords, type JournalRecordsOptions } from "./journal-records.js";
@@ -26,7 +30,7 @@ export interface AlertsOptions extends JournalRecordsOptions, RecordEffectsOptio
   readonly now: () => number;
   /** An entry of an envelope has come: its device was heard through the parent, at a time in microseconds. */
   readonly onCarried: (device: number, parent: number, receivedAt: number) => void;
-  readonly narrow: Narrow;
+  readonly narrow: StartIsolation;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
 }
@@ -54,13 +58,13 @@ export interface AlertsConsumer extends DecodedListener {
 
 export async function startAlertsConsumer(options: AlertsOptions): Promise<AlertsConsumer> {
   const { journal, directory, db, node, compiledRules } = options;
-  await forgetDeleted(db);
+  await forgetDeletedIngests(db);
   const from = await readCheckpoint(db, node, alertsConsumer);
   const diedAt = journal.appendedID;
   const stop = new AbortController();
   const { signal } = stop;
   const envelopes = await openEnvelopes(options, from);
-  const narrowing = options.narrow(from, journal.committedID);
+  const isolation = options.narrow(from, journal.committedID);
   /** Every record at or below it has been applied. */
   let position = from;
   /** The newest record that the series consumer has offered. */
@@ -68,7 +72,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
 
   /** A restart must not go on after an envelope whose entries are not on disk. */
   const safePosition = (): number => Math.min(position, envelopes.oldestOpenID - 1);
-  const writing = { ...options, from, position: safePosition, onSettled: narrowing.settled };
+  const writing = { ...options, from, position: safePosition, onSettled: isolation.settled };
   const states = createDeviceStates(writing, signal);
   const offline = createOffline(options, states, directory, await devicesOffline(db, node));
   const effects = createRecordEffects(options, states, offline, diedAt, signal);
@@ -83,9 +87,9 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
 
   /** Reads the journal until nothing is left, or the series consumer offers from here on. */
   const reader: RecordConsumer = {
-    pass: (id) => narrowing.pass(id, states.settledID),
+    pass: (id) => isolation.pass(id, states.settledID),
     enter: async (record) => {
-      const entered = narrowing.enter(record, () => orAborted(settleAll(), signal));
+      const entered = isolation.enter(record, () => orAborted(settleAll(), signal));
       return (await orAborted(entered, signal)) !== false;
     },
     begin: records.prepare,
@@ -98,7 +102,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
     },
     caughtUp: async (lastID) => {
       position = Math.max(position, lastID);
-      if (narrowing.isNarrow) await states.rest();
+      if (isolation.isNarrow) await states.rest();
       return false;
     },
   };
@@ -116,7 +120,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       const isReady =
         previousID <= position &&
         (isGiven || known !== undefined) &&
-        narrowing.pass(record.id, states.settledID) &&
+        isolation.pass(record.id, states.settledID) &&
         decoded?.outcome?.isEnvelope !== true;
       if (isReady && effects.apply(record, known, decoded) === "applied") position = record.id;
       else catchUp.start();
@@ -137,7 +141,7 @@ export async function startAlertsConsumer(options: AlertsOptions): Promise<Alert
       envelopes.close();
       await catchUp.close();
       await states.close();
-      await narrowing.close();
+      await isolation.close();
     },
   };
 }

@@ -3,17 +3,17 @@ import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
 import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
 import { ownMap } from "../messages/shared-empty.js";
 import { type CompiledRule, type CompiledRules, type PointRules, ruleCause } from "./compiled-rules.js";
-import { type Scope, scopesOf, weightOfScopes } from "./fences.js";
+import { type FenceScope, parseScopes, weightOfScopes } from "./fences.js";
 import {
   type Countable,
   countOn,
   type DeviceState,
   endMessage,
-  type LeftOut,
-  nothingLeft,
+  nothingOmitted,
+  type Omitted,
   type PointState,
   raise,
-  recover,
+  recoverRuleState,
 } from "./rule-state.js";
 
 /** One message as it is evaluated; its id is that of the journal. */
@@ -25,7 +25,7 @@ export interface Observation extends Countable {
   readonly from: number;
   /** A fault has discarded them: only faults are looked at. */
   readonly isDiscarded: boolean;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly FenceScope[];
 }
 
 const severities = { fault: 1, limit: 2, scope: 3 } as const;
@@ -35,11 +35,11 @@ const reportedCharactersMax = 255;
  * Applies one message, by those of its points that are not older than the last one used of the same data point. Returns
  * what was only counted.
  */
-export function evaluate(compiled: CompiledRules, state: DeviceState, message: Observation): LeftOut {
-  let left = nothingLeft;
+export function evaluate(compiled: CompiledRules, state: DeviceState, message: Observation): Omitted {
+  let left = nothingOmitted;
   try {
     const points = begin(compiled, state, message);
-    const run = begunAnew(inOneTurn);
+    const run = begunAnew(inOneRun);
     for (let at = points === message.points ? message.from : 0; at < points.length; )
       at = evaluateInstant(compiled, state, message, points, at, run);
   } finally {
@@ -57,8 +57,8 @@ export async function evaluateInSlices(
   state: DeviceState,
   message: Observation,
   isStopped: () => boolean,
-): Promise<LeftOut | null> {
-  let left = nothingLeft;
+): Promise<Omitted | null> {
+  let left = nothingOmitted;
   try {
     const points = begin(compiled, state, message);
     const run = newRun();
@@ -84,7 +84,7 @@ const messageWeightMax = 10_000_000;
 
 /** Whether a message of so many points may take longer than a turn of the loop should; `scopes` as they are stored. */
 export function isHeavy(compiled: CompiledRules, scopes: readonly unknown[], points: number): boolean {
-  const each = compiled.moves ? compiled.weight + weightOfScopes(scopesOf(scopes)) : compiled.weight;
+  const each = compiled.moves ? compiled.weight + weightOfScopes(parseScopes(scopes)) : compiled.weight;
   return points * each > heavyFrom;
 }
 
@@ -118,7 +118,7 @@ let marks = 0;
 const newRun = (): Run => ({ mark: ++marks, moved: false, touched: [], spent: 0 });
 
 /** Used for messages that are evaluated in one turn: there is one at a time. */
-const inOneTurn = newRun();
+const inOneRun = newRun();
 
 function begunAnew(run: Run): Run {
   run.mark = ++marks;
@@ -136,7 +136,7 @@ function forgetCauses(compiled: CompiledRules, state: DeviceState, time: number)
   for (const rule of state.since.keys())
     if (!compiled.causes.has(ruleCause(rule))) ownMap(state.since).delete(rule);
   for (const cause of [...state.active]) {
-    if (watched.test(cause) && !compiled.causes.has(cause)) recover(state, cause, time);
+    if (watched.test(cause) && !compiled.causes.has(cause)) recoverRuleState(state, cause, time);
   }
 }
 
@@ -226,7 +226,7 @@ function checkFault(
   if (pointRules.fault === null) return;
   const cause = pointRules.causes.fault;
   if (point.value !== pointRules.fault) {
-    recover(state, cause, point.time);
+    recoverRuleState(state, cause, point.time);
     return;
   }
   if (countOn(state, cause, message)) return;
@@ -245,9 +245,9 @@ function checkLimits(
   const { upper, lower, causes } = pointRules;
   const value = point.value as number;
   if (upper !== null && value > upper) exceed(state, message, pointRules, point, "upper");
-  else recover(state, causes.upper, point.time);
+  else recoverRuleState(state, causes.upper, point.time);
   if (lower !== null && value < lower) exceed(state, message, pointRules, point, "lower");
-  else recover(state, causes.lower, point.time);
+  else recoverRuleState(state, causes.lower, point.time);
 }
 
 const limits = { upper: { word: "超上限", sign: ">" }, lower: { word: "低于下限", sign: "<" } } as const;
@@ -296,7 +296,7 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
   for (const scope of message.scopes) {
     const isTrouble = scope.contains([longitude, latitude]) === scope.isForbidden;
     if (!isTrouble) {
-      recover(state, scope.cause, time);
+      recoverRuleState(state, scope.cause, time);
       continue;
     }
     if (countOn(state, scope.cause, message)) continue;
@@ -309,11 +309,11 @@ function checkScopes(state: DeviceState, message: Observation, time: number): vo
 }
 
 /** The alert of a fence that has been taken from the device ends. */
-function forgetScopes(state: DeviceState, scopes: readonly Scope[], time: number): void {
+function forgetScopes(state: DeviceState, scopes: readonly FenceScope[], time: number): void {
   state.scopes = scopes;
   for (const cause of [...state.active]) {
     if (cause.startsWith("scope:") && scopes.every((scope) => scope.cause !== cause))
-      recover(state, cause, time);
+      recoverRuleState(state, cause, time);
   }
 }
 
@@ -331,7 +331,7 @@ function checkRule(state: DeviceState, message: Observation, rule: CompiledRule,
   if (Number.isNaN(result)) return;
   if (result === 0) {
     if (state.since.size > 0) ownMap(state.since).delete(rule.id);
-    recover(state, rule.cause, time);
+    recoverRuleState(state, rule.cause, time);
     return;
   }
   if (rule.durationMicros > 0) {
@@ -361,15 +361,15 @@ const shownText = (text: string, isLocation: boolean): unknown =>
  * A message's values by dataPointID, as JSON that is made once, when first asked for; of several values of one, the
  * last.
  */
-export function detailOf(points: readonly DecodedPoint[], from: number): Countable["detail"] {
+export function formatDetail(points: readonly DecodedPoint[], from: number): Countable["detail"] {
   let made: string | undefined;
   return () => {
-    made ??= JSON.stringify(valuesOf(points, from));
+    made ??= JSON.stringify(listValues(points, from));
     return made;
   };
 }
 
-function valuesOf(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
+function listValues(points: readonly DecodedPoint[], from: number): Readonly<Record<string, unknown>> {
   const detail: Record<string, unknown> = {};
   let left = detailValuesMax;
   let characters = detailCharactersMax;

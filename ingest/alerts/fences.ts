@@ -1,7 +1,7 @@
 import { circle, type Fence, type LngLat, polygon } from "./geofence.js";
 
 /** A fence of a device: 1 active area, which it may not leave; 2 forbidden area, which it may not enter. */
-export interface Scope {
+export interface FenceScope {
   readonly cause: string;
   readonly name: string;
   readonly isForbidden: boolean;
@@ -21,13 +21,13 @@ interface StoredScope {
 const forbidden = 2;
 const circleWeight = 8;
 
-export const weightOfScopes = (scopes: readonly Scope[]): number =>
+export const weightOfScopes = (scopes: readonly FenceScope[]): number =>
   scopes.reduce((sum, { weight }) => sum + weight, 0);
 
-const known = new WeakMap<readonly unknown[], readonly Scope[]>();
+const known = new WeakMap<readonly unknown[], readonly FenceScope[]>();
 
 /** The fences of a device's record; compiled once for each edit of it. */
-export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
+export function parseScopes(stored: readonly unknown[]): readonly FenceScope[] {
   let scopes = known.get(stored);
   if (scopes === undefined) {
     const names = new Map<string, number>();
@@ -43,7 +43,11 @@ export function scopesOf(stored: readonly unknown[]): readonly Scope[] {
 }
 
 /** Fences of one name are told apart by their number among these: a cause stays the same when fences of other names leave the list. */
-function toScope({ scopeType, points, center, radius }: StoredScope, name: string, before: number): Scope[] {
+function toScope(
+  { scopeType, points, center, radius }: StoredScope,
+  name: string,
+  before: number,
+): FenceScope[] {
   const common = { cause: `scope:${before}:${name}`, name, isForbidden: scopeType === forbidden };
   if (points !== undefined) return [{ ...common, contains: polygon(points), weight: points.length }];
   return center === undefined

@@ -11,7 +11,7 @@ import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Envelopes } from "../envelopes/envelopes.js";
-import { type DecodedRecord, decodeAlone, setAsideRecord } from "../followers/decoded.js";
+import { type DecodedRecord, deadLetterRecord, decodeAlone } from "../followers/decoded.js";
 import { liesInRecord } from "../followers/failures.js";
 import { isDecodable } from "../followers/records.js";
 import type { CompiledRules, CompiledRulesCache } from "./compiled-rules.js";
@@ -38,7 +38,7 @@ interface JournalRecords {
   /** Reads the states that the batch's records need together. */
   prepare(batch: JournalBatch): Promise<void>;
   /** Takes a record, however long that has to wait; one that cannot be worked on is counted and passed over. */
-  take(record: JournalRecord, isAside: boolean): Promise<void>;
+  take(record: JournalRecord, isDeadLetter: boolean): Promise<void>;
   /** Applies a dead letter now; it was counted as a message before. */
   replay(record: JournalRecord): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function createJournalRecords(
   signal: AbortSignal,
 ): JournalRecords {
   /** The metadata may be away for a while; any other error would come again for ever. */
-  const patiently = <T>(action: () => Promise<T>): Promise<T> =>
+  const readWithRetries = <T>(action: () => Promise<T>): Promise<T> =>
     retryUntil(action, { signal, delayMs: lookupDelayMs, isTransient: isUnavailable, onTrouble });
 
   /** Devices in memory whose states are not. */
@@ -77,8 +77,8 @@ export function createJournalRecords(
       const applied = effects.apply(record, device, decoded, read);
       if (applied === "applied") return;
       if (applied === "missing") {
-        await patiently(() => states.load(device.device));
-        read = await patiently(() => compiledRules.get(device.product.id));
+        await readWithRetries(() => states.load(device.device));
+        read = await readWithRetries(() => compiledRules.get(device.product.id));
       } else if (applied === "full") {
         await orAborted(states.drain(), signal);
       } else if (applied === "busy") {
@@ -88,23 +88,24 @@ export function createJournalRecords(
           countMessage(state, record);
           state.journalID = record.id;
         };
-        await patiently(() => slices(() => effects.applyInSlices(record, device, decoded, note)));
+        await readWithRetries(() => slices(() => effects.applyInSlices(record, device, decoded, note)));
       }
     }
   }
 
-  async function findAndApply(record: JournalRecord, isAside: boolean): Promise<void> {
+  async function findAndApply(record: JournalRecord, isDeadLetter: boolean): Promise<void> {
     // A record that must not be looked into is counted only if its device is in memory.
     const known = directory.peek(record.device);
-    const device = known ?? (isAside ? undefined : await patiently(() => directory.get(record.device)));
+    const device =
+      known ?? (isDeadLetter ? undefined : await readWithRetries(() => directory.get(record.device)));
     if (device === undefined) return;
     let decoded: DecodedRecord | null = null;
-    if (isAside) decoded = setAsideRecord;
+    if (isDeadLetter) decoded = deadLetterRecord;
     else if (isDecodable(record)) decoded = decodeAlone(record, device, rules());
     if (decoded?.outcome?.isEnvelope === true && isMessage(record)) {
       // Should its entries be refused, its state must be there to count that.
-      await patiently(() => states.load(device.device));
-      await patiently(() => orAborted(envelopes.expand(record), signal));
+      await readWithRetries(() => states.load(device.device));
+      await readWithRetries(() => orAborted(envelopes.expand(record), signal));
       if (signal.aborted) return;
     }
     await apply(record, device, decoded);
@@ -114,16 +115,16 @@ export function createJournalRecords(
     prepare: async (batch) => {
       const missing = devicesIn(batch);
       try {
-        await patiently(() => states.loadAll(missing));
+        await readWithRetries(() => states.loadAll(missing));
       } catch (error) {
         // The error comes again for the record that it lies in.
         if (signal.aborted || !liesInRecord(error)) throw error;
       }
     },
-    take: async (record, isAside) => {
-      if (!concernsDevice(record.kind) || (isAside && !isMessage(record))) return;
+    take: async (record, isDeadLetter) => {
+      if (!concernsDevice(record.kind) || (isDeadLetter && !isMessage(record))) return;
       try {
-        await findAndApply(record, isAside);
+        await findAndApply(record, isDeadLetter);
       } catch (error) {
         if (signal.aborted || !liesInRecord(error)) throw error;
         effects.fail(record, error);

@@ -1,6 +1,6 @@
 import type { Connect, Disconnect, JournalRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { countOn, type DeviceState, endMessage, raise, recover } from "./rule-state.js";
+import { countOn, type DeviceState, endMessage, raise, recoverRuleState } from "./rule-state.js";
 
 const offlineCause = "offline";
 
@@ -19,7 +19,7 @@ export function followPresence(
   if (record.kind === recordKinds.connect) {
     state.connections = [...state.connections.slice(1 - connectionsMax), record.id];
     state.offlineSince = null;
-    recover(state, offlineCause, record.receivedAt);
+    recoverRuleState(state, offlineCause, record.receivedAt);
     endMessage(state);
     return;
   }

@@ -7,14 +7,14 @@ import type { DeviceEntry } from "../directory/entries.js";
 import type { DecodedRecord } from "../followers/decoded.js";
 import type { OnFailed } from "../followers/failures.js";
 import { ownMap } from "../messages/shared-empty.js";
-import { count, type Meter } from "../meter.js";
+import { addCount, type Meter } from "../meter.js";
 import type { CompiledRules, CompiledRulesCache } from "./compiled-rules.js";
 import type { DeviceStates } from "./device-states.js";
-import { detailOf, evaluate, evaluateInSlices, isHeavy, type Observation } from "./evaluate.js";
-import { scopesOf } from "./fences.js";
+import { evaluate, evaluateInSlices, formatDetail, isHeavy, type Observation } from "./evaluate.js";
+import { parseScopes } from "./fences.js";
 import type { Offline } from "./offline.js";
 import { followPresence } from "./presence-alerts.js";
-import type { DeviceState, LeftOut } from "./rule-state.js";
+import type { DeviceState, Omitted } from "./rule-state.js";
 
 export interface RecordEffectsOptions {
   readonly meter: Meter;
@@ -64,12 +64,12 @@ export function createRecordEffects(
   signal: AbortSignal,
 ): RecordEffects {
   function fail({ id, device, tenant }: JournalRecord, error: unknown): void {
-    count(meter.refused, "error", 1);
+    addCount(meter.refused, "error", 1);
     meter.rates.refused(tenant, "error", 1);
     onFailed({ follower: "alerts", id, device, error: asError(error) });
   }
 
-  function countLeftOut({ alertEvents, details }: LeftOut): void {
+  function countOmitted({ alertEvents, details }: Omitted): void {
     meter.alertEventsCounted += alertEvents;
     meter.detailsLeftOut += details;
   }
@@ -78,7 +78,7 @@ export function createRecordEffects(
     if (record.kind === recordKinds.expanded) {
       countRefused(state, "child", record.refusedEntries);
       if (record.refusedEntries === 0) return;
-      count(meter.refused, "child", record.refusedEntries);
+      addCount(meter.refused, "child", record.refusedEntries);
       meter.rates.refused(record.tenant, "child", record.refusedEntries);
     } else if (record.kind === recordKinds.connect || record.kind === recordKinds.disconnect) {
       followPresence(state, record, diedAt);
@@ -102,8 +102,8 @@ export function createRecordEffects(
         if (rules === null) applyOther(state, record);
         else {
           countMessage(state, record);
-          const message = decoded && observationOf(state, rules, record, device, decoded);
-          if (message !== null) countLeftOut(evaluate(rules, state, message));
+          const message = decoded && createObservation(state, rules, record, device, decoded);
+          if (message !== null) countOmitted(evaluate(rules, state, message));
         }
       } catch (error) {
         fail(record, error);
@@ -119,11 +119,11 @@ export function createRecordEffects(
       if (state === null) return;
       try {
         note(state);
-        const message = observationOf(state, rules, record, device, decoded);
+        const message = createObservation(state, rules, record, device, decoded);
         const counted = message && (await evaluateInSlices(rules, state, message, () => signal.aborted));
         // Only half of it has been applied: the next start applies it again.
         if (signal.aborted) return;
-        if (counted !== null) countLeftOut(counted);
+        if (counted !== null) countOmitted(counted);
       } catch (error) {
         fail(record, error);
         countRefused(state, "error", 1);
@@ -143,7 +143,7 @@ export function countMessage(state: DeviceState, { kind, receivedAt }: JournalRe
 export function countRefused(state: DeviceState, reason: Reason, by: number): void {
   if (by === 0) return;
   const refused = ownMap(state.refused);
-  count(refused, reason, by);
+  addCount(refused, reason, by);
   state.refused = refused;
 }
 
@@ -151,7 +151,7 @@ const pointsIn = ({ outcome, points, from }: DecodedRecord): number =>
   outcome?.discarded?.length ?? points.length - from;
 
 /** Counts what was taken and refused; null if the message means nothing else. */
-function observationOf(
+function createObservation(
   state: DeviceState,
   rules: CompiledRules,
   record: JournalRecord,
@@ -169,8 +169,8 @@ function observationOf(
     receivedAt: record.receivedAt,
     points,
     from,
-    detail: detailOf(points, from),
+    detail: formatDetail(points, from),
     isDiscarded: discarded !== null,
-    scopes: scopesOf(device.device.scopes),
+    scopes: parseScopes(device.device.scopes),
   };
 }

@@ -41,14 +41,14 @@ export const lengthMax = 2 * 1024 * 1024;
 const noDetail = "{}";
 
 /** What a message would have brought about and is only counted. */
-export interface LeftOut {
+export interface Omitted {
   /** Beginnings and ends of alerts. */
   readonly alertEvents: number;
   /** Alerts that are written without their details. */
   readonly details: number;
 }
 
-export const nothingLeft: LeftOut = { alertEvents: 0, details: 0 };
+export const nothingOmitted: Omitted = { alertEvents: 0, details: 0 };
 
 /** What the alerts consumer knows of a device, and what it has not written yet. */
 export interface DeviceState {
@@ -99,7 +99,7 @@ export interface DeviceState {
 }
 
 /** What of a state is kept as JSON: numbers only. */
-interface Kept {
+interface SavedState {
   readonly values?: readonly (readonly [
     id: number,
     time: number,
@@ -116,7 +116,7 @@ export function newState(
   row: DeviceIngest | undefined,
   causes: readonly string[],
 ): DeviceState {
-  const kept = (row?.state ?? {}) as Kept;
+  const kept = (row?.state ?? {}) as SavedState;
   const [longitude, latitude] = kept.place ?? [null, null];
   return {
     id: device.id,
@@ -125,15 +125,15 @@ export function newState(
     saves: row?.saves ?? 0,
     messages: row?.messages ?? 0,
     points: row?.points ?? 0,
-    refused: mapOf(Object.entries(row?.refused ?? {}) as [Reason, number][]),
+    refused: toMap(Object.entries(row?.refused ?? {}) as [Reason, number][]),
     lastAt: row?.lastAt ? row.lastAt * 1000 : null,
-    values: mapOf(
+    values: toMap(
       kept.values?.map(([id, time, value, previous]) => [
         id,
         { time, value: value ?? Number.NaN, previous: previous ?? Number.NaN },
       ]),
     ),
-    since: mapOf(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
+    since: toMap(kept.since?.map(([rule, time, version]) => [rule, { time, version }])),
     longitude: longitude ?? Number.NaN,
     latitude: latitude ?? Number.NaN,
     connections: [...(kept.connections ?? [])],
@@ -155,13 +155,13 @@ export function newState(
   };
 }
 
-function mapOf<Key, Value>(entries: readonly (readonly [Key, Value])[] = []): ReadonlyMap<Key, Value> {
+function toMap<Key, Value>(entries: readonly (readonly [Key, Value])[] = []): ReadonlyMap<Key, Value> {
   return entries.length === 0 ? emptyMap : new Map(entries);
 }
 
 /** NaN becomes null in JSON. */
 export function toDeviceIngest(state: DeviceState): DeviceIngest {
-  const kept: Kept = {
+  const kept: SavedState = {
     values: Array.from(state.values, ([id, { time, value, previous }]) => [id, time, value, previous]),
     since: Array.from(state.since, ([rule, { time, version }]) => [rule, time, version]),
     place: [state.longitude, state.latitude],
@@ -194,7 +194,7 @@ export function countOn(state: DeviceState, cause: string, message: Countable): 
   open.counted = message.id;
   open.times++;
   const detail = message.detail();
-  if (hasRoom(state, detail.length)) {
+  if (fitsState(state, detail.length)) {
     state.effectsLength += detail.length - open.detail.length;
     open.detail = detail;
   }
@@ -216,7 +216,7 @@ export function raise(state: DeviceState, trigger: Raise["trigger"], message: Co
 }
 
 /** `time` in microseconds. */
-export function recover(state: DeviceState, cause: string, time: number): void {
+export function recoverRuleState(state: DeviceState, cause: string, time: number): void {
   if (state.active.size === 0 || !ownSet(state.active).delete(cause)) return;
   state.isUrgent = true;
   if (state.raising.size > 0) ownMap(state.raising).delete(cause);
@@ -227,7 +227,7 @@ export function recover(state: DeviceState, cause: string, time: number): void {
 function take(state: DeviceState, effect: AlertEffect): void {
   if (effect.kind === "raise") {
     const { alertContent } = effect.trigger;
-    if (!hasRoom(state, alertContent.length + effect.detail.length)) effect.detail = noDetail;
+    if (!fitsState(state, alertContent.length + effect.detail.length)) effect.detail = noDetail;
     state.effectsLength += alertContent.length + effect.detail.length;
     state.raising = ownMap(state.raising).set(effect.trigger.cause, effect);
   }
@@ -235,7 +235,7 @@ function take(state: DeviceState, effect: AlertEffect): void {
 }
 
 /** Whether the message may write so much more; counted either way. */
-function hasRoom({ ofMessage }: DeviceState, length: number): boolean {
+function fitsState({ ofMessage }: DeviceState, length: number): boolean {
   const fits = ofMessage.length + length <= lengthMax;
   if (fits) ofMessage.length += length;
   else ofMessage.details++;
@@ -263,9 +263,10 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
  * Once everything of a message has been looked at: causes whose alert events were held back are left as their last one
  * found them. Returns what was only counted.
  */
-export function endMessage(state: DeviceState): LeftOut {
+export function endMessage(state: DeviceState): Omitted {
   const { ofMessage } = state;
-  if (ofMessage.length === 0 && ofMessage.details === 0 && state.alertEvents.size === 0) return nothingLeft;
+  if (ofMessage.length === 0 && ofMessage.details === 0 && state.alertEvents.size === 0)
+    return nothingOmitted;
   let alertEvents = ofMessage.heldBack;
   for (const [cause, { wasActive, last }] of state.heldBack) {
     if (state.active.has(cause) === wasActive) continue;
@@ -279,5 +280,5 @@ export function endMessage(state: DeviceState): LeftOut {
   ofMessage.heldBack = 0;
   ofMessage.length = 0;
   ofMessage.details = 0;
-  return alertEvents + details === 0 ? nothingLeft : { alertEvents: alertEvents, details };
+  return alertEvents + details === 0 ? nothingOmitted : { alertEvents: alertEvents, details };
 }

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PlatformSubscription, Will } from "../../store/journal/message.js";
-import type { Limiter, Limits } from "../access/limits.js";
+import type { IngestLimits, Limiter } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Presence } from "../directory/presence.js";
-import { count, type Meter } from "../meter.js";
+import { addCount, type Meter } from "../meter.js";
 import { mayReceive } from "../policies.js";
 import { sessionExpiryMax } from "../sessions/bounds.js";
 import type { Goodbye } from "../sessions/connection-records.js";
-import type { Connection, Connections } from "../sessions/connections.js";
+import type { Connections, DeviceConnection } from "../sessions/connections.js";
 import type { PublishContext } from "../sessions/publish.js";
 import type { SessionRecords } from "../sessions/records.js";
 import type { SessionRegistry } from "../sessions/session-registry.js";
-import { isExpired, type Message, type SessionState } from "../sessions/state.js";
+import { isExpired, type SessionMessage, type SessionState } from "../sessions/state.js";
 import { weightOfWill } from "../sessions/weights.js";
-import { type Accept, type Origin, sessionOf } from "../uplinks/accept.js";
+import { type Accept, hashClientID, type Origin } from "../uplinks/accept.js";
 import { lightWorkMax, type WorkBudget } from "../uplinks/work-budget.js";
 import { findLateRejection, type Rejection } from "./identify.js";
 
@@ -27,7 +27,7 @@ export interface AdmittedContext extends PublishContext {
   readonly meter: Meter;
   readonly work: WorkBudget;
   /** Null: nothing is limited. */
-  readonly limits: Limits | null;
+  readonly limits: IngestLimits | null;
   platformSubscriptions(entry: DeviceEntry): readonly PlatformSubscription[];
   hold(device: number): void;
   release(device: number): void;
@@ -61,7 +61,7 @@ export class AdmittedClient {
   /** Null: nothing is limited. */
   readonly limiter: Limiter | null;
   readonly #request: AdmittedRequest;
-  readonly #connection: Connection;
+  readonly #connection: DeviceConnection;
   #origin: Origin;
   /** Its connect record is written: its end must be recorded as well. */
   #isOnRecord = false;
@@ -76,14 +76,14 @@ export class AdmittedClient {
     device: DeviceEntry,
     ip: string,
     request: AdmittedRequest,
-    connection: Connection,
+    connection: DeviceConnection,
   ) {
     this.context = context;
     this.openedAt = context.now();
     this.limiter = context.limits?.limiter(device) ?? null;
     this.#request = request;
     this.#connection = connection;
-    this.#origin = { device, session: sessionOf(request.clientID), ip, connection: 0 };
+    this.#origin = { device, session: hashClientID(request.clientID), ip, connection: 0 };
   }
 
   get origin(): Origin {
@@ -163,14 +163,14 @@ export class AdmittedClient {
   }
 
   /** Whether a message may go down: its policies allow it, and it has not expired. Counts those that may not. */
-  isDue(message: Message): boolean {
+  isDue(message: SessionMessage): boolean {
     const { meter, now } = this.context;
     if (!mayReceive(this.entry, message.topic)) {
-      count(meter.policyRefused, "receive");
+      addCount(meter.policyRefused, "receive");
       return false;
     }
     if (!isExpired(message, now() * 1000)) return true;
-    count(meter.dropped, "expired");
+    addCount(meter.dropped, "expired");
     return false;
   }
 

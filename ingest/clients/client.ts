@@ -2,17 +2,17 @@ import type { BatchLine } from "../../store/journal/record-details.js";
 import type { ClientCertificate } from "../access/credentials.js";
 import { waitMsMax } from "../access/limits.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { isTopicName, isWithin, type TopicBounds } from "../messages/topics.js";
-import { count, type EndReason } from "../meter.js";
+import { isTopicName, isWithinBytes, type TopicBounds } from "../messages/topics.js";
+import { addCount, type EndReason } from "../meter.js";
 import { mayPublish } from "../policies.js";
-import type { Connection, Protocol } from "../sessions/connections.js";
+import type { DeviceConnection, Protocol } from "../sessions/connections.js";
 import { countRefusal, publishUplink } from "../sessions/publish.js";
-import type { Link, Message, SessionState } from "../sessions/state.js";
+import type { SessionLink, SessionMessage, SessionState } from "../sessions/state.js";
 import { type Accept, type Origin, payloadBytesMax } from "../uplinks/accept.js";
 import type { RecentIDs } from "../uplinks/recent-ids.js";
 import { lightWorkMax } from "../uplinks/work-budget.js";
 import { AdmittedClient, type AdmittedContext } from "./admitted-client.js";
-import type { DeviceIDs, IDMemory } from "./device-ids.js";
+import type { DeviceIDMemory, IDMemory } from "./device-ids.js";
 import type { Rejection } from "./identify.js";
 import { InFlight, type InFlightBounds } from "./in-flight.js";
 import type { Kept, WaitingForDisk } from "./waiting-for-disk.js";
@@ -53,7 +53,7 @@ export interface Publication {
 }
 
 /** Why a message is not kept. */
-export type Refusal =
+export type PublishRefusal =
   | "topic" // no topic name, or too many bytes or levels
   | "oversize"
   | "policy"
@@ -62,7 +62,7 @@ export type Refusal =
   | "gone"; // the device was blocked, changed its credentials or was deleted meanwhile
 
 /** repeated: it had been kept before. */
-export type Outcome = "kept" | "repeated" | Refusal;
+export type PublishOutcome = "kept" | "repeated" | PublishRefusal;
 
 /** How long the messages of one request may wait for their limit, together. */
 interface Patience {
@@ -75,11 +75,11 @@ export const newPatience = (): Patience => ({ leftMs: waitMsMax, isPaid: false }
 
 /** A message on its way to the disk. */
 interface Taken {
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<PublishOutcome>;
 }
 
 /** How messages come down to a client. */
-export interface ClientLink extends Link {
+export interface ClientLink extends SessionLink {
   /** The session is open: what it holds may be sent. */
   resume(): void;
   /** The client has ended; nothing more is sent. */
@@ -90,7 +90,7 @@ export interface ClientLink extends Link {
 export type LinkMaker<L extends ClientLink> = (state: SessionState, of: DeliveryOptions) => L;
 
 export interface DeliveryOptions {
-  readonly isDue: (message: Message) => boolean;
+  readonly isDue: (message: SessionMessage) => boolean;
   readonly settle: (messageID: number, acknowledged: boolean) => void;
 }
 
@@ -98,7 +98,7 @@ export interface DeliveryOptions {
  * A device as the client of a protocol that is not MQTT: one session, from its first message until its end. It takes the
  * way of every uplink (policies, limits, journal), and what comes down waits in its session.
  */
-export class DeviceClient<L extends ClientLink = ClientLink> implements Connection {
+export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceConnection {
   readonly #context: ClientContext;
   readonly #request: ClientRequest;
   readonly #admitted: AdmittedClient;
@@ -113,7 +113,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   /** Monotonic, milliseconds. */
   #heardAt: number;
   /** From `open` to `end`. */
-  #ids: DeviceIDs | null = null;
+  #ids: DeviceIDMemory | null = null;
 
   /** Opened by `createClients`. */
   constructor(
@@ -236,14 +236,14 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     admitted.subscribeByPlatform();
   }
 
-  subscribeByPlatform(wanted: Parameters<Connection["subscribeByPlatform"]>[0]): void {
+  subscribeByPlatform(wanted: Parameters<DeviceConnection["subscribeByPlatform"]>[0]): void {
     this.#admitted.subscribeByPlatform(wanted);
   }
 
   end(reason: EndReason): void {
     if (this.#endedFor !== null) return;
     this.#endedFor = reason;
-    count(this.#context.meter.ended, reason);
+    addCount(this.#context.meter.ended, reason);
     this.#admitted.leave({ reason, orderly: reason === "disconnect", sessionExpiry: null });
     this.#context.ids.letGo(this.entry.id);
     const { state } = this;
@@ -253,7 +253,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   /** Takes a message; resolves once it is on disk, or with why it is not kept. `ip`: where this message came from. */
-  async publish(message: Publication, ip?: string): Promise<Outcome> {
+  async publish(message: Publication, ip?: string): Promise<PublishOutcome> {
     const taken = await this.take(message, ip);
     return typeof taken === "string" ? taken : taken.outcome;
   }
@@ -266,8 +266,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     message: Publication,
     ip: string = this.#origin.ip,
     patience: Patience = newPatience(),
-  ): Promise<Taken | Refusal> {
-    const refusal = this.#refusalOf(message);
+  ): Promise<Taken | PublishRefusal> {
+    const refusal = this.#findRefusal(message);
     if (refusal !== null) return refusal;
     const { limiter } = this.#admitted;
     if (limiter !== null && !patience.isPaid) {
@@ -301,9 +301,9 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     message: Publication,
     ip: string,
     patience: Patience,
-    settled: (outcome: Outcome) => void,
-  ): Refusal | "wait" | null {
-    const refusal = this.#refusalOf(message);
+    settled: (outcome: PublishOutcome) => void,
+  ): PublishRefusal | "wait" | null {
+    const refusal = this.#findRefusal(message);
     if (refusal !== null) return refusal;
     if ((this.isLimited && !patience.isPaid) || message.key !== null || this.#inFlight.isFull(1))
       return "wait";
@@ -327,7 +327,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
     ip: string,
     keys: RecentIDs | null,
     cost: number,
-    settled: (outcome: Outcome) => void,
+    settled: (outcome: PublishOutcome) => void,
   ): void {
     this.heard();
     const origin = ip === this.#origin.ip ? this.#origin : { ...this.#origin, ip };
@@ -366,22 +366,22 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   /** Of a client that has ended only who is let in no more is told so: after a stop, say, the others come again. */
-  #lateRefusal(): Extract<Refusal, "gone" | "unavailable"> | null {
+  #lateRefusal(): Extract<PublishRefusal, "gone" | "unavailable"> | null {
     if (this.#endedFor === "thrown_out") return "gone";
     return this.#endedFor !== null || this.#context.accept.full ? "unavailable" : null;
   }
 
-  #refusalOf(message: Publication): Refusal | null {
+  #findRefusal(message: Publication): PublishRefusal | null {
     const late = this.#lateRefusal();
     if (late !== null) return late;
-    const reason = this.#faultOf(message);
+    const reason = this.#findFault(message);
     if (reason === null) return null;
     countRefusal(this.#context.meter, this.entry.device.tenant, reason);
     return reason;
   }
 
-  #faultOf({ topic, payload }: Publication): "topic" | "oversize" | "policy" | null {
-    if (!isTopicName(topic) || !isWithin(topic, this.#context.topics)) return "topic";
+  #findFault({ topic, payload }: Publication): "topic" | "oversize" | "policy" | null {
+    if (!isTopicName(topic) || !isWithinBytes(topic, this.#context.topics)) return "topic";
     if (payload.length > payloadBytesMax) return "oversize";
     return mayPublish(this.entry, topic) ? null : "policy";
   }
@@ -407,7 +407,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements Connecti
   }
 
   /** What its device has sent under ids of its own. @throws Error before it is open */
-  get ids(): DeviceIDs {
+  get ids(): DeviceIDMemory {
     if (this.#ids === null) throw new Error("cannot use the client: it is not open");
     return this.#ids;
   }

@@ -4,7 +4,7 @@ import { type Denied, isValidAt } from "../access/credentials.js";
 import type { Denials } from "../access/denials.js";
 import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { count } from "../meter.js";
+import { addCount } from "../meter.js";
 import { takeNothing } from "../uplinks/accept.js";
 import {
   type ClientContext,
@@ -86,10 +86,10 @@ export function createClients<L extends ClientLink>(
   /** By tenant, in the order in which they came. */
   const byTenant = new Map<number, Set<DeviceClient<L>>>();
 
-  const nameOf = (entry: DeviceEntry, clientID: string): string => `${entry.id} ${clientID}`;
+  const clientKey = (entry: DeviceEntry, clientID: string): string => `${entry.id} ${clientID}`;
 
   function ended(client: DeviceClient<L>): void {
-    const name = nameOf(client.entry, client.clientID);
+    const name = clientKey(client.entry, client.clientID);
     if (open.get(name)?.client === client) open.delete(name);
     const { tenant } = client.entry.device;
     const ofTenant = byTenant.get(tenant);
@@ -123,7 +123,7 @@ export function createClients<L extends ClientLink>(
   const admission = {
     authenticate: async (...shown: Parameters<Authenticate>) => {
       const found = await authenticateOnce(...shown);
-      if ("denial" in found) count(meter.ended, found.denial);
+      if ("denial" in found) addCount(meter.ended, found.denial);
       return found;
     },
     denials,
@@ -153,7 +153,7 @@ export function createClients<L extends ClientLink>(
     const reason = client.enter({ take: () => makeRoom(tenant), give: () => places.give(tenant, 1) });
     if (reason !== null) return { reason };
     const starting = { client, opened: client.open(link) };
-    open.set(nameOf(entry, request.clientID), starting);
+    open.set(clientKey(entry, request.clientID), starting);
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(client));
     return untilOpen(starting);
   }
@@ -169,7 +169,7 @@ export function createClients<L extends ClientLink>(
     enter: async (credentials, ip, terms) => {
       const identified = await identify(credentials, ip, terms);
       if ("reason" in identified) return identified;
-      const known = open.get(nameOf(identified.entry, terms.clientID));
+      const known = open.get(clientKey(identified.entry, terms.clientID));
       if (known === undefined) return start(identified, credentials, ip, terms);
       const reason = findLateRejection(identified.context.accept, identified.entry, shownBy(credentials));
       return reason === null ? untilOpen(known) : { reason };

@@ -3,7 +3,7 @@ import type { RecentIDs } from "../uplinks/recent-ids.js";
 import type { RecentBatches, Repeats } from "../uplinks/repeats.js";
 
 /** What a device has sent under ids of its own: one memory for all of its clients, whatever their transports. */
-export interface DeviceIDs {
+export interface DeviceIDMemory {
   /** The ids of its last messages. */
   keys(): Promise<RecentIDs>;
   /** The ids of its last batches. */
@@ -13,7 +13,7 @@ export interface DeviceIDs {
 /** The ids of devices that have clients. */
 export interface IDMemory {
   /** To be let go once for each time. */
-  hold(device: number, tenant: number): DeviceIDs;
+  hold(device: number, tenant: number): DeviceIDMemory;
   letGo(device: number): void;
 }
 
@@ -36,7 +36,7 @@ export function createIDMemory(repeats: Repeats, bytes: Shares<number>): IDMemor
   };
 }
 
-class HeldIDs implements DeviceIDs {
+class HeldIDs implements DeviceIDMemory {
   clients = 0;
   readonly #whose: { readonly device: number; readonly tenant: number };
   readonly #repeats: Repeats;

@@ -2,8 +2,8 @@
 import { isWithinJsonBounds, jsonLevelsMax, jsonPartsMax } from "../decode/json-bounds.js";
 import { faultText, findJsonFault } from "../decode/json-fault.js";
 import { rawMember } from "../decode/raw-member.js";
-import { numberOf } from "../decode/whole.js";
-import { payloadOf } from "./payloads.js";
+import { parseExactNumber } from "../decode/whole.js";
+import { decodePayload } from "./payloads.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ export function payloadOfJson(text: string, members: Members): Buffer | string {
     const raw = rawMember(text, "payload");
     if (raw !== null) return Buffer.from(raw);
   }
-  return payloadOf({ payload: exactMember(text, members, "payload"), base64 });
+  return decodePayload({ payload: exactMember(text, members, "payload"), base64 });
 }
 
 /** A member's value; of a number that a double may not hold the one that stands there. */
@@ -45,5 +45,5 @@ export function exactMember(text: string, members: Members, name: string): unkno
   const value = members[name];
   if (typeof value !== "number" || Math.abs(value) < 2 ** 53) return value;
   const raw = rawMember(text, name);
-  return raw === null ? value : numberOf(raw);
+  return raw === null ? value : parseExactNumber(raw);
 }

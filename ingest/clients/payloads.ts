@@ -7,7 +7,7 @@ type Members = Readonly<Record<string, unknown>>;
  * The bytes of a payload: of a text its characters, of a byte string (in JSON: `base64`) its bytes, of anything else
  * JSON. A text says why there is none.
  */
-export function payloadOf({ payload, base64 }: Members): Buffer | string {
+export function decodePayload({ payload, base64 }: Members): Buffer | string {
   if (base64 !== undefined) {
     if (payload !== undefined) return "payload and base64 are one too many";
     if (typeof base64 !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return "base64 cannot be read";

@@ -1,4 +1,4 @@
-import type { Message, Outgoing, SessionState } from "../sessions/state.js";
+import type { Outgoing, SessionMessage, SessionState } from "../sessions/state.js";
 import type { ClientLink } from "./client.js";
 import { outgoingID } from "./outgoing-id.js";
 
@@ -54,7 +54,7 @@ export class PolledInbox implements ClientLink {
     for (const message of this.#state.outgoing.values()) {
       if (this.#options.isDue(message)) {
         message.sent = true;
-        return { ...polledOf(message), id: outgoingID(message) };
+        return { ...toPolled(message), id: outgoingID(message) };
       }
       this.#options.settle(message.messageID, false);
       // Thousands may have expired: the next poll goes on.
@@ -83,8 +83,8 @@ export class PolledInbox implements ClientLink {
   }
 
   /** At QoS 0 a message goes to whoever waits now, or to nobody. */
-  deliver(message: Message): boolean {
-    return this.#answer({ ...polledOf(message), id: null });
+  deliver(message: SessionMessage): boolean {
+    return this.#answer({ ...toPolled(message), id: null });
   }
 
   send(): void {
@@ -114,6 +114,6 @@ export class PolledInbox implements ClientLink {
   }
 }
 
-function polledOf({ topic, payload, properties }: Message): Omit<Polled, "id"> {
+function toPolled({ topic, payload, properties }: SessionMessage): Omit<Polled, "id"> {
   return { topic, payload, contentType: properties?.contentType ?? null };
 }

@@ -2,15 +2,15 @@
 import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
 import { asError } from "../../store/lib/errors.js";
 import { retryUntil } from "../../store/lib/retry.js";
-import { type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
+import { type DecodeOutcome, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import type { DecodedListener, Refusal } from "../followers/decoded.js";
+import type { DecodedListener, DecodeRefusal } from "../followers/decoded.js";
 import { liesInRecord, type OnFailed } from "../followers/failures.js";
-import { isDecodable, messageOf } from "../followers/records.js";
-import { count, type Meter } from "../meter.js";
-import type { PointBatch } from "./point-batch.js";
+import { isDecodable, toMessage } from "../followers/records.js";
+import { addCount, type Meter } from "../meter.js";
+import type { DecodedPointBatch } from "./point-batch.js";
 
 export interface DecoderOptions {
   readonly directory: Directory;
@@ -24,7 +24,7 @@ interface Decoder {
   /** Before each batch of the journal: the rules of decoding are those of this moment. */
   begin(): void;
   /** Decodes a record into the batch, which is written when it is full. */
-  take(record: JournalRecord, isAside: boolean): Promise<void> | undefined;
+  take(record: JournalRecord, isDeadLetter: boolean): Promise<void> | undefined;
 }
 
 const lookupDelayMs = { first: 1000, longest: 1000 } as const;
@@ -32,17 +32,17 @@ const lookupDelayMs = { first: 1000, longest: 1000 } as const;
 /** @param listener is handed what has been decoded, in the order of the journal; null for nobody */
 export function createDecoder(
   { directory, meter, rules: currentRules, onFailed, onTrouble }: DecoderOptions,
-  batch: PointBatch,
+  batch: DecodedPointBatch,
   asOfReceipt: boolean,
   listener: DecodedListener | null,
   signal: AbortSignal,
 ): Decoder {
   let rules: DecodeRules = { ...currentRules(), asOfReceipt };
   /** The refusals of the message that is being decoded. */
-  const refusals: Refusal[] = [];
+  const refusals: DecodeRefusal[] = [];
   let tenant = 0;
   const refuse = (reason: Reason, by: number, key?: string): void => {
-    count(meter.refused, reason, by);
+    addCount(meter.refused, reason, by);
     if (!asOfReceipt) meter.rates.refused(tenant, reason, by);
     refusals.push({ reason, count: by, key });
   };
@@ -53,11 +53,11 @@ export function createDecoder(
   }
 
   /** A message that cannot be decoded has no points. */
-  function decodeOrFail(device: DeviceEntry, record: MessageRecord): Outcome | null {
+  function decodeOrFail(device: DeviceEntry, record: MessageRecord): DecodeOutcome | null {
     const { points } = batch;
     const from = points.length;
     try {
-      return decodePoints(device, messageOf(record), rules, points, refuse);
+      return decodePoints(device, toMessage(record), rules, points, refuse);
     } catch (error) {
       points.length = from;
       fail(record, error);
@@ -100,11 +100,11 @@ export function createDecoder(
     begin: () => {
       rules = { ...currentRules(), asOfReceipt };
     },
-    take: (record, isAside) => {
+    take: (record, isDeadLetter) => {
       const previousID = batch.through;
       tenant = record.tenant;
       batch.through = record.id;
-      if (isAside) {
+      if (isDeadLetter) {
         // The listener reads the record itself: it may be a dead letter for this follower alone.
         if (isDecodable(record)) refuse("set_aside", 1);
         return undefined;

@@ -2,9 +2,9 @@
 import type { PointSource } from "../../store/metadata/quarantine.js";
 import type { Point } from "../../store/series/series.js";
 import type { DecodedPoint } from "../decode/points.js";
-import type { SourceOf } from "./point-writer.js";
+import type { FindSource } from "./point-writer.js";
 
-export interface PointBatch {
+export interface DecodedPointBatch {
   /** The points of messages taken since the last flush; decoding appends to them. */
   readonly points: DecodedPoint[];
   /** Every record up to this journal id has been decoded. */
@@ -26,7 +26,7 @@ interface PointBatchOptions {
   readonly pointsMax: number;
   readonly lingerMs: number;
   /** Resolves when there is room for the next batch. */
-  readonly write: (points: Point[], through: number, sourceOf: SourceOf) => Promise<void>;
+  readonly write: (points: Point[], through: number, findSource: FindSource) => Promise<void>;
 }
 
 /** Texts are about as long as the payloads that they came in. */
@@ -37,7 +37,12 @@ interface BatchSource extends PointSource {
   readonly from: number;
 }
 
-export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointBatchOptions): PointBatch {
+export function createPointBatch({
+  afterID,
+  pointsMax,
+  lingerMs,
+  write,
+}: PointBatchOptions): DecodedPointBatch {
   let points: DecodedPoint[] = [];
   /** One for each message with points. */
   let sources: BatchSource[] = [];
@@ -64,7 +69,7 @@ export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointB
     },
     flush: async () => {
       const full = points;
-      const sourceOf = sourcesOf(full, sources);
+      const sourceOf = createFindSource(full, sources);
       points = [];
       sources = [];
       payloadBytes = 0;
@@ -80,7 +85,7 @@ export function createPointBatch({ afterID, pointsMax, lingerMs, write }: PointB
 }
 
 /** The map is made when it is first needed: refused points are few, or come all at once. */
-function sourcesOf(points: readonly Point[], sources: readonly BatchSource[]): SourceOf {
+function createFindSource(points: readonly Point[], sources: readonly BatchSource[]): FindSource {
   let byPoint: Map<Point, PointSource> | null = null;
   return (point) => {
     byPoint ??= new Map(

@@ -5,7 +5,7 @@ import { retryUntil } from "../../store/lib/retry.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type PointSource, quarantine } from "../../store/metadata/quarantine.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
-import { count, type Meter } from "../meter.js";
+import { addCount, type Meter } from "../meter.js";
 
 export interface PointWriterOptions {
   readonly series: SeriesStore;
@@ -19,7 +19,7 @@ export interface PointWriterOptions {
 const retryDelayMs = { first: 200, longest: 10_000 } as const;
 
 /** The message that a point of the batch came with. */
-export type SourceOf = (point: Point) => PointSource | null;
+export type FindSource = (point: Point) => PointSource | null;
 
 export interface PointWriter {
   /**
@@ -30,7 +30,7 @@ export interface PointWriter {
     points: readonly Point[],
     through: number,
     settled: (refused: ReadonlySet<Point>) => void,
-    sourceOf: SourceOf,
+    sourceOf: FindSource,
   ): Promise<void>;
   /** Resolves once everything has been written. */
   idle(): Promise<void>;
@@ -76,7 +76,7 @@ async function writeUntilStored(
   options: PointWriterOptions,
   points: readonly Point[],
   through: number,
-  sourceOf: SourceOf,
+  sourceOf: FindSource,
   signal: AbortSignal,
 ): Promise<readonly RefusedPoint[]> {
   const { series, db, meter, now, onTrouble } = options;
@@ -86,7 +86,7 @@ async function writeUntilStored(
     // An empty write only moves the checkpoint: it may not have asked the engine.
     if (points.length > 0) onTrouble(null);
     if (refused.length > 0) {
-      count(meter.refused, "series", refused.length);
+      addCount(meter.refused, "series", refused.length);
       await quarantine(db, now(), refused, ({ point }) => sourceOf(point));
     }
     return refused;

@@ -7,7 +7,7 @@ import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/poi
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { OnFailed } from "../followers/failures.js";
-import { isDecodable, messageOf } from "../followers/records.js";
+import { isDecodable, toMessage } from "../followers/records.js";
 import { type Compared, compareStored, createSeenTimes, newestOfEach } from "./redecode-compare.js";
 
 interface RedecodeOptions {
@@ -95,7 +95,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
     try {
       decodePoints(
         device,
-        messageOf(record),
+        toMessage(record),
         { ...options.rules(), asOfReceipt: false },
         own,
         (reason, by) => void counts.refused.set(reason, (counts.refused.get(reason) ?? 0) + by),

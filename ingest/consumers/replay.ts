@@ -98,9 +98,9 @@ async function replay(
       pass: (id) => !isAside(id),
       enter: async () => false,
       begin: () => void decoder.begin(),
-      take: (record, isRecordAside) => {
+      take: (record, isDeadLetterRecord) => {
         messages++;
-        return decoder.take(record, isRecordAside);
+        return decoder.take(record, isDeadLetterRecord);
       },
       get isOver() {
         return batch.through >= endID;

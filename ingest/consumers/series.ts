@@ -5,7 +5,7 @@ import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Point } from "../../store/series/series.js";
 import type { DecodedListener } from "../followers/decoded.js";
 import { followJournal } from "../followers/follower.js";
-import type { Narrow } from "../followers/narrowing.js";
+import type { StartIsolation } from "../followers/narrowing.js";
 import type { Meter } from "../meter.js";
 import { createDecoder, type DecoderOptions } from "./decoder.js";
 import { createPointBatch } from "./point-batch.js";
@@ -23,7 +23,7 @@ export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOption
   readonly onStored?: (points: readonly Point[]) => void;
   /** Told of the id of the journal up to which every point can be read, as it grows, after `onStored`. */
   readonly onSettled?: (id: number) => void;
-  readonly narrow: Narrow;
+  readonly narrow: StartIsolation;
   /** A dead letter has no points. */
   readonly isAside: (id: number) => boolean;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
@@ -41,7 +41,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   const from = await series.checkpoint();
   const stop = new AbortController();
   const { signal } = stop;
-  const narrowing = options.narrow(from, journal.committedID);
+  const isolation = options.narrow(from, journal.committedID);
   const writer = createPointWriter(options, signal);
   const pauses = createPauses();
   let settledID = from;
@@ -49,7 +49,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
 
   function settle(through: number): void {
     settledID = Math.max(settledID, through);
-    narrowing.settled(settledID);
+    isolation.settled(settledID);
   }
 
   const batch = createPointBatch({
@@ -106,8 +106,8 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
   const running = followJournal(
     await journal.read(from),
     {
-      pass: (id) => narrowing.pass(id, settledID),
-      enter: (record) => narrowing.enter(record, writeAll),
+      pass: (id) => isolation.pass(id, settledID),
+      enter: (record) => isolation.enter(record, writeAll),
       begin,
       take: decoder.take,
       caughtUp,
@@ -124,7 +124,7 @@ export async function startSeriesConsumer(options: SeriesConsumerOptions): Promi
     close: async () => {
       stop.abort();
       await running.catch(() => undefined);
-      await narrowing.close();
+      await isolation.close();
     },
   };
 }

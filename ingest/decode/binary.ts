@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Reason } from "./reasons.js";
-import { wholeOf } from "./whole.js";
+import { toExactInteger } from "./whole.js";
 
 /** What a binary stream needs to know of a data point. */
 export interface BinaryPoint {
@@ -22,7 +22,7 @@ interface Field {
 }
 
 /** How the bytes of a stream are read: its data points in order, big endian. */
-export interface Layout {
+export interface BinaryLayout {
   readonly fields: readonly Field[];
   /** Room for the values of one payload. */
   readonly values: unknown[];
@@ -40,7 +40,7 @@ const readUnsigned: Read = (payload, from, bits) =>
 
 const readSigned: Read = (payload, from, bits) => {
   if (bits <= 48) return payload.readIntBE(at(from), bits >> 3);
-  return wholeOf(BigInt.asIntN(bits, BigInt(readBits(payload, from, bits))));
+  return toExactInteger(BigInt.asIntN(bits, BigInt(readBits(payload, from, bits))));
 };
 
 const readFloat: Read = (payload, from, bits) =>
@@ -141,7 +141,7 @@ const forms: ReadonlyMap<number, Form> = new Map<number, Form>([
 const bitType = 19;
 
 /** The layout of a stream, or null if one of its data points has no binary form of its size. */
-export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
+export function createLayout(points: readonly BinaryPoint[]): BinaryLayout | null {
   const fields: Field[] = [];
   for (const { dataPointID: key, pointDataType, binarySize } of points) {
     const form = forms.get(pointDataType)?.(binarySize);
@@ -157,7 +157,7 @@ export function layoutOf(points: readonly BinaryPoint[]): Layout | null {
  * after it.
  */
 export function readBinary(
-  { fields, values }: Layout,
+  { fields, values }: BinaryLayout,
   payload: Buffer,
   take: (key: string, value: unknown) => void,
   place?: (key: string, from: number, to: number) => void,
@@ -193,7 +193,7 @@ function readBits(payload: Uint8Array, from: number, count: number): number | bi
   const high = count - 32;
   const value =
     BigInt(gather(payload, from, high)) * 4_294_967_296n + BigInt(gather(payload, from + high, 32));
-  return wholeOf(value);
+  return toExactInteger(value);
 }
 
 /** At most 53 bits. */

@@ -5,15 +5,15 @@ import { ByteString } from "./cbor.js";
  * value is null. Null for a map with a
  * key that is neither a text nor a number, or that stands for the same name as another.
  */
-export function plainOf(value: unknown, ofBytes: (bytes: Buffer) => unknown = asTheyAre): unknown {
+export function toPlain(value: unknown, ofBytes: (bytes: Buffer) => unknown = asTheyAre): unknown {
   if (value instanceof ByteString) return ofBytes(value.bytes);
-  if (Array.isArray(value)) return value.map((one) => plainOf(one, ofBytes));
-  return value instanceof Map ? objectOf(value, ofBytes) : (value ?? null);
+  if (Array.isArray(value)) return value.map((one) => toPlain(one, ofBytes));
+  return value instanceof Map ? toPlainObject(value, ofBytes) : (value ?? null);
 }
 
 const asTheyAre = (bytes: Buffer): Buffer => bytes;
 
-function objectOf(
+function toPlainObject(
   map: ReadonlyMap<unknown, unknown>,
   ofBytes: (bytes: Buffer) => unknown,
 ): Record<string, unknown> | null {
@@ -22,7 +22,7 @@ function objectOf(
     if (!["string", "number", "bigint"].includes(typeof key)) return null;
     const name = String(key);
     if (name in object) return null;
-    object[name] = plainOf(value, ofBytes);
+    object[name] = toPlain(value, ofBytes);
   }
   return object;
 }

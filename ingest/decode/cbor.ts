@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { numberOf, wholeOf } from "./whole.js";
+import { parseExactNumber, toExactInteger } from "./whole.js";
 
 /**
  * Reads CBOR (RFC 8949) as far as SenML needs it: numbers, texts, byte strings, booleans, arrays, maps, and decimal
@@ -73,7 +73,7 @@ function readWhole(reader: Reader, info: number, isNegative: boolean): unknown {
   if (size === null) return broken;
   if (size < Number.MAX_SAFE_INTEGER) return isNegative ? -1 - size : size;
   const whole = reader.buffer.readBigUInt64BE(from);
-  return wholeOf(isNegative ? -1n - whole : whole);
+  return toExactInteger(isNegative ? -1n - whole : whole);
 }
 
 type ReadMajor = (reader: Reader, length: number, depth: number) => unknown;
@@ -136,7 +136,7 @@ function readTagged(reader: Reader, tag: number, depth: number): unknown {
   if (!Array.isArray(value) || value.length !== 2) return broken;
   const [exponent, mantissa] = value as unknown[];
   if (![exponent, mantissa].every((one) => typeof one === "bigint" || Number.isInteger(one))) return broken;
-  return numberOf(`${mantissa}e${exponent}`);
+  return parseExactNumber(`${mantissa}e${exponent}`);
 }
 
 function readIndefinite(reader: Reader, major: number, depth: number): unknown {

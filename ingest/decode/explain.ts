@@ -1,8 +1,14 @@
 /** Decodes a message again to explain how it was read, and why; stores nothing. */
 import { readBinary } from "./binary.js";
-import { formatOf } from "./formats.js";
-import { jsonFormOf } from "./json.js";
-import { type DecodedPoint, type DecodeRules, decodePoints, type Message, streamOf } from "./points.js";
+import { detectFormat } from "./formats.js";
+import { detectJSONForm } from "./json.js";
+import {
+  type DecodableMessage,
+  type DecodedPoint,
+  type DecodeRules,
+  decodePoints,
+  findStream,
+} from "./points.js";
 import type { DecodableDevice } from "./product-model.js";
 import type { Reason } from "./reasons.js";
 
@@ -38,7 +44,7 @@ export interface Explained {
 
 export function explainMessage(
   device: DecodableDevice,
-  message: Message,
+  message: DecodableMessage,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ): Explained {
   const decoded: DecodedPoint[] = [];
@@ -52,32 +58,39 @@ export function explainMessage(
   );
   const discarded = outcome?.discarded ?? null;
   return {
-    form: formOf(device, message, rules),
+    form: detectForm(device, message, rules),
     points: discarded ?? decoded,
     refused,
-    fields: fieldsOf(device, message),
+    fields: listFieldPlaces(device, message),
     isEnvelope: outcome?.isEnvelope === true,
     isDiscarded: discarded !== null,
   };
 }
 
-function formOf(
+function detectForm(
   device: DecodableDevice,
-  message: Message,
+  message: DecodableMessage,
   { local }: Omit<DecodeRules, "asOfReceipt">,
 ): FormName | null {
-  const stream = streamOf(device, message);
+  const stream = findStream(device, message);
   const known = stream?.points ?? device.product.points;
   const knows = (key: string) => known.has(key);
   const { payload, receivedAt } = message;
-  const unitsOf = () => null;
-  const context = { layout: stream?.layout, local, receivedAt, timeKey: "time", knows, unitsOf } as const;
-  const format = formatOf(payload, context);
-  return format === "json" ? jsonFormOf(payload, knows) : format;
+  const noUnits = () => null;
+  const context = {
+    layout: stream?.layout,
+    local,
+    receivedAt,
+    timeKey: "time",
+    knows,
+    unitsOf: noUnits,
+  } as const;
+  const format = detectFormat(payload, context);
+  return format === "json" ? detectJSONForm(payload, knows) : format;
 }
 
-function fieldsOf(device: DecodableDevice, message: Message): FieldPlace[] | null {
-  const layout = streamOf(device, message)?.layout;
+function listFieldPlaces(device: DecodableDevice, message: DecodableMessage): FieldPlace[] | null {
+  const layout = findStream(device, message)?.layout;
   if (layout === undefined) return null;
   const fields: FieldPlace[] = [];
   if (layout === null) return fields;

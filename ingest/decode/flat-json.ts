@@ -1,5 +1,5 @@
 import { isSame, readKey } from "./flat-keys.js";
-import { numberOf } from "./whole.js";
+import { parseExactNumber } from "./whole.js";
 
 /**
  * Most sensors send flat objects: `{"temp":21.5,"on":true,"mode":"eco"}`, or `{"temp":{"value":21.5,"time":…}}`. They
@@ -182,7 +182,7 @@ function readNumber(payload: Buffer): number | bigint | null {
   const isShort = whole + decimals <= digitsMax;
   const exponent = readExponent(payload);
   if (exponent === null) return null;
-  if (!isShort || exponent) return numberOf(payload.toString("latin1", start, at));
+  if (!isShort || exponent) return parseExactNumber(payload.toString("latin1", start, at));
   const size = decimals === 0 ? digits : digits / (powers[decimals] as number);
   return isNegative ? -size : size;
 }

@@ -1,6 +1,6 @@
-import { type Layout, readBinary } from "./binary.js";
+import { type BinaryLayout, readBinary } from "./binary.js";
 import { readCbor } from "./cbor.js";
-import { plainOf } from "./cbor-plain.js";
+import { toPlain } from "./cbor-plain.js";
 import { type JsonContext, readJson, readObjects } from "./json.js";
 import type { Refuse } from "./reasons.js";
 import { isCborPack, readPack } from "./senml.js";
@@ -8,7 +8,7 @@ import type { Sink } from "./sink.js";
 
 export interface FormatContext extends JsonContext {
   /** The layout of a binary stream; null if it has none; undefined for every other topic. */
-  readonly layout: Layout | null | undefined;
+  readonly layout: BinaryLayout | null | undefined;
 }
 
 type FormatName = "binary" | "cbor" | "json";
@@ -51,11 +51,11 @@ function readCborPayload(payload: Buffer, context: FormatContext, take: Sink, re
     return false;
   }
   const { value } = decoded;
-  if (!Array.isArray(value)) readObjects([plainOf(value)], context, take, refuse);
+  if (!Array.isArray(value)) readObjects([toPlain(value)], context, take, refuse);
   else if (isCborPack(value, context.knows)) readPack(value, context, take, refuse);
   else
     readObjects(
-      value.map((one) => plainOf(one)),
+      value.map((one) => toPlain(one)),
       context,
       take,
       refuse,
@@ -64,7 +64,7 @@ function readCborPayload(payload: Buffer, context: FormatContext, take: Sink, re
 }
 
 /** Which of them takes a payload. */
-export function formatOf(payload: Buffer, context: FormatContext): FormatName {
+export function detectFormat(payload: Buffer, context: FormatContext): FormatName {
   return formats.find(({ matches }) => matches(payload, context))?.name ?? "json";
 }
 

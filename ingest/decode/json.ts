@@ -6,7 +6,7 @@ import { countRepeatedNames } from "./repeated-names.js";
 import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readPointTime } from "./time.js";
-import { type TimeName, timeNameOf } from "./time-names.js";
+import { findTimeName, type TimeName } from "./time-names.js";
 import { parseJson } from "./whole.js";
 
 export interface JsonContext extends SenmlContext {
@@ -34,7 +34,7 @@ export function readJson(received: Buffer, context: JsonContext, take: Sink, ref
     }
     return objects > 1;
   }
-  const text = textOf(payload);
+  const text = decodeText(payload);
   const parsed = text === null ? undefined : parse(text);
   if (text === null || parsed === undefined) {
     refuse("format", 1);
@@ -59,15 +59,15 @@ export function readObjects(
 }
 
 /** The form of a payload that is read as JSON; null if it is not JSON in UTF-8. */
-export function jsonFormOf(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
-  const text = textOf(bareJson(payload));
+export function detectJSONForm(payload: Buffer, knows: SenmlContext["knows"]): "json" | "senml" | null {
+  const text = decodeText(bareJson(payload));
   const parsed = text === null ? undefined : parse(text);
   if (parsed === undefined) return null;
   return Array.isArray(parsed) && isPack(parsed, knows) ? "senml" : "json";
 }
 
 /** Null if the bytes are not UTF-8. */
-function textOf(payload: Buffer): string | null {
+function decodeText(payload: Buffer): string | null {
   const text = payload.toString("utf8");
   // Bytes that are not UTF-8 have become U+FFFD; only a text with one is worth a second look.
   return text.includes("\ufffd") && !isUtf8(payload) ? null : text;
@@ -93,9 +93,10 @@ function readFlat(from: number, end: number, { timeKey, local, knows }: JsonCont
     else if (key === "time" || key === "TimeStamp") otherAt = i;
   }
   if (timeAt < 0 && otherAt >= 0 && !knows(keys[otherAt] as string)) timeAt = otherAt;
-  const common = timeAt < 0 ? undefined : timeOf(values[timeAt], local);
+  const common = timeAt < 0 ? undefined : readTime(values[timeAt], local);
   for (let i = from; i < end; i++) {
-    if (i !== timeAt) take(keys[i] as string, values[i], isTimed ? timeOf(times[i], local, common) : common);
+    if (i !== timeAt)
+      take(keys[i] as string, values[i], isTimed ? readTime(times[i], local, common) : common);
   }
 }
 
@@ -106,8 +107,8 @@ function readObject(entry: unknown, context: JsonContext, take: Sink, refuse: Re
   }
   const object = entry as Record<string, unknown>;
   const { timeKey, local, knows } = context;
-  const timeName = timeNameOf(object, timeKey, knows);
-  const common = timeOf(object[timeName], local);
+  const timeName = findTimeName(object, timeKey, knows);
+  const common = readTime(object[timeName], local);
   for (const key in object) {
     if (key === timeName) continue;
     const value = object[key];
@@ -126,14 +127,14 @@ function readForm(
   take: Sink,
   refuse: Refuse,
 ): void {
-  const timeName = timeNameOf(form, "time");
-  take(key, form.value, timeOf(form[timeName], local, common));
+  const timeName = findTimeName(form, "time");
+  take(key, form.value, readTime(form[timeName], local, common));
   for (const name in form) {
     if (name !== "value" && name !== timeName) refuse("unknown", 1, `${key}.${name}`, form[name]);
   }
 }
 
-function timeOf(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
+function readTime(time: unknown, local: LocalTime, otherwise?: number | null): number | null | undefined {
   return time === undefined || time === null ? otherwise : readPointTime(time, local);
 }
 

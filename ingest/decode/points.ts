@@ -8,7 +8,7 @@ import type { LocalTime } from "./time.js";
 import { type Converted, placeNames } from "./values.js";
 
 /** What the decoder needs to know of one message. Times in microseconds. */
-export interface Message {
+export interface DecodableMessage {
   readonly topic: string;
   readonly payload: Buffer;
   readonly receivedAt: number;
@@ -37,7 +37,7 @@ export interface DecodedPoint extends Point {
 }
 
 /** What a message is besides its points; most are nothing else. */
-export interface Outcome {
+export interface DecodeOutcome {
   /** The points of a message that a fault with isDiscard keeps out of the series. */
   readonly discarded: readonly DecodedPoint[] | null;
   /** It carries entries of other devices under the key `Telemetry`. */
@@ -53,13 +53,13 @@ export const aheadMaxMicros = 10 * 60e6;
  */
 export function decodePoints(
   device: DecodableDevice,
-  message: Message,
+  message: DecodableMessage,
   rules: DecodeRules,
   points: DecodedPoint[],
   refuse: Refuse,
-): Outcome | null {
+): DecodeOutcome | null {
   const { isEntry = false } = message;
-  const stream = streamOf(device, message);
+  const stream = findStream(device, message);
   work.device = device;
   work.known = stream?.points ?? device.product.points;
   work.message = message;
@@ -87,7 +87,7 @@ const work = {
 } as {
   device: DecodableDevice;
   known: ReadonlyMap<string, PointEntry>;
-  message: Message;
+  message: DecodableMessage;
   rules: DecodeRules;
   points: DecodedPoint[];
   refuse: Refuse;
@@ -157,9 +157,9 @@ function isExact(value: unknown): value is number {
 const issuedOnly: Converted = { reason: "direction" };
 
 /** The topic's stream. An envelope's entries are JSON, even if the child sends bytes on that topic. */
-export function streamOf(
+export function findStream(
   device: DecodableDevice,
-  { topic, isEntry }: Pick<Message, "topic" | "isEntry">,
+  { topic, isEntry }: Pick<DecodableMessage, "topic" | "isEntry">,
 ): StreamEntry | undefined {
   const stream = device.product.streams.get(topic);
   return isEntry === true && stream?.layout !== undefined ? undefined : stream;

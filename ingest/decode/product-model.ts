@@ -1,9 +1,9 @@
-import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import { type DataPoint, toSeriesKind } from "../../store/metadata/products/data-points.js";
 import type { DataStream } from "../../store/metadata/products/data-streams.js";
 import type { SeriesRef } from "../../store/series/series.js";
-import { type BinaryPoint, type Layout, layoutOf } from "./binary.js";
+import { type BinaryLayout, type BinaryPoint, createLayout } from "./binary.js";
 import { withEnum } from "./enumeration.js";
-import { senmlUnitsOf } from "./senml-units.js";
+import { listSenmlUnits } from "./senml-units.js";
 import { type Converter, converters, takesNumbers } from "./values.js";
 
 /** A series of one device with the record id of its data point. */
@@ -34,12 +34,12 @@ export interface PointEntry extends BinaryPoint {
 
 export interface StreamEntry {
   /** The layout of a binary stream, null if it cannot be read; undefined for JSON. */
-  readonly layout: Layout | null | undefined;
+  readonly layout: BinaryLayout | null | undefined;
   readonly points: ReadonlyMap<string, PointEntry>;
 }
 
 /** What the payloads of a product's devices mean. */
-export interface ProductModel {
+export interface DecodeModel {
   readonly points: ReadonlyMap<string, PointEntry>;
   /** Uplink streams by topic. */
   readonly streams: ReadonlyMap<string, StreamEntry>;
@@ -47,7 +47,7 @@ export interface ProductModel {
 
 /** A device as decoding sees it. */
 export interface DecodableDevice {
-  readonly product: ProductModel;
+  readonly product: DecodeModel;
   /** The series of one of its data points; the same object each time. */
   series(point: PointEntry): PointSeries;
 }
@@ -71,20 +71,20 @@ export function toPointEntry(point: DataPoint): PointEntry {
     createdAt: point.createAt * 1000,
     convert: checked,
     takesNumbers: checked === convert && takesNumbers(pointDataType),
-    kind: kindOf(pointDataType),
+    kind: toSeriesKind(pointDataType),
     discards: pointDataType === fault && point.isDiscard === 1 ? faultValue : null,
     step:
       pointDataType === measured && dataStep !== null && dataStep > 0
         ? { from: lowerLimit ?? 0, size: dataStep }
         : null,
-    units: senmlUnitsOf(point.unitSymbol, point.unitName),
+    units: listSenmlUnits(point.unitSymbol, point.unitName),
   };
 }
 
 export function toStreamEntry(stream: DataStream, points: ReadonlyMap<number, PointEntry>): StreamEntry {
   const members = stream.dataPoints.flatMap((id) => points.get(id) ?? []);
   return {
-    layout: stream.streamDataType === binary ? layoutOf(members) : undefined,
+    layout: stream.streamDataType === binary ? createLayout(members) : undefined,
     points: new Map(members.map((point) => [point.dataPointID, point])),
   };
 }

@@ -11,7 +11,7 @@ const levels = 64;
  */
 export function countRepeatedNames(payload: Buffer, parsed: unknown): number {
   const names = namesIn(parsed, levels);
-  if (mostMembersOf(payload) <= names) return 0;
+  if (countMostMembers(payload) <= names) return 0;
   return Math.max(0, membersIn(payload.toString("utf8")) - names);
 }
 
@@ -36,7 +36,7 @@ function namesIn(value: unknown, depth: number): number {
  * The colons that follow a quote: those of members, and of texts that begin with one. Infinite where a member's colon
  * may follow something else.
  */
-function mostMembersOf(payload: Uint8Array): number {
+function countMostMembers(payload: Uint8Array): number {
   let members = 0;
   for (let at = 2; at < payload.length; at++) {
     if (payload[at] !== colon) continue;

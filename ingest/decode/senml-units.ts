@@ -173,7 +173,7 @@ function readSpellings(): void {
 /**
  * The units of SenML that a data point may be in, by the texts of its unit; null if none of the texts is known.
  */
-export function senmlUnitsOf(...texts: readonly (string | null)[]): ReadonlySet<string> | null {
+export function listSenmlUnits(...texts: readonly (string | null)[]): ReadonlySet<string> | null {
   const known = texts.flatMap((text) => (text === null ? [] : [unitsOfText(text)])).filter(isKnown);
   return known.length === 0 ? null : new Set(known.flat());
 }

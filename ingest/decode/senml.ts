@@ -1,4 +1,4 @@
-import { decimalOf, nearest, sumOf } from "../../store/lib/decimal.js";
+import { addDecimals, nearest, toDecimal } from "../../store/lib/decimal.js";
 import { ByteString } from "./cbor.js";
 import type { Reason, Refuse } from "./reasons.js";
 import { isAlike, isSenmlUnit } from "./senml-units.js";
@@ -134,11 +134,11 @@ function readEntry(
   if (!rebase(entry, base)) return "shape";
   const { n = "", t = 0, u: unit = base.unit, v, vs, vb, vd, s } = entry;
   if (typeof n !== "string") return "shape";
-  const label = labelOf(v, vs, vb, vd, s);
+  const label = findValueLabel(v, vs, vb, vd, s);
   // A record may hold base values only.
   if (label === undefined)
     return n === "" && entry.u === undefined ? refuseUnlabelled(entry, refuse) : "shape";
-  const key = keyOf(base.name, n, context.knows);
+  const key = resolveKey(base.name, n, context.knows);
   if (key === "") return "shape";
   const given = +(v !== undefined) + +(vs !== undefined) + +(vb !== undefined) + +(vd !== undefined);
   if (given + +(s !== undefined) > 1) refuseBeside(label, key, entry, refuse);
@@ -146,7 +146,7 @@ function readEntry(
   // The unit of a sum is another one: that of the values, times a second.
   if (label !== "s" && typeof unit === "string" && contradicts(unit, key, base, context))
     refuse("unit", 1, key, `${value} ${unit}`);
-  else take(key, value, isNumber(t) ? timeOf(base.time, Number(t), context.receivedAt) : null);
+  else take(key, value, isNumber(t) ? resolveTime(base.time, Number(t), context.receivedAt) : null);
   return null;
 }
 
@@ -158,7 +158,13 @@ function refuseUnlabelled(entry: Entry, refuse: Refuse): null {
 
 const knownLabels: ReadonlySet<string> = new Set(labels.values());
 
-function labelOf(v: unknown, vs: unknown, vb: unknown, vd: unknown, s: unknown): ValueLabel | undefined {
+function findValueLabel(
+  v: unknown,
+  vs: unknown,
+  vb: unknown,
+  vd: unknown,
+  s: unknown,
+): ValueLabel | undefined {
   if (v !== undefined) return "v";
   if (vs !== undefined) return "vs";
   if (vb !== undefined) return "vb";
@@ -206,19 +212,19 @@ function recordValue(label: ValueLabel, value: unknown, base: Base): unknown {
     case "vb":
       return typeof value === "boolean" ? value : null;
     case "vd":
-      return dataOf(value);
+      return parseData(value);
     case "s":
       return isNumber(value) ? exactSum(value, base.sum ?? 0) : null;
   }
 }
 
 /** base64url without padding in JSON, bytes in CBOR. */
-function dataOf(data: unknown): Buffer | null {
+function parseData(data: unknown): Buffer | null {
   if (data instanceof ByteString) return data.bytes;
   return typeof data === "string" && /^[A-Za-z0-9_-]*$/.test(data) ? Buffer.from(data, "base64url") : null;
 }
 
-function keyOf(base: string, name: string, knows: SenmlContext["knows"]): string {
+function resolveKey(base: string, name: string, knows: SenmlContext["knows"]): string {
   if (name !== "" && knows(name)) return name;
   const whole = base + name;
   if (knows(whole)) return whole;
@@ -227,12 +233,12 @@ function keyOf(base: string, name: string, knows: SenmlContext["knows"]): string
 }
 
 /** Microseconds; no time at all means now, which the server stamps. The sum is that of the decimals. */
-function timeOf(base: number, offset: number, receivedAt: number): number | null | undefined {
+function resolveTime(base: number, offset: number, receivedAt: number): number | null | undefined {
   const seconds = base + offset;
   if (seconds === 0) return undefined;
   if (!(Math.abs(seconds) < secondsMax && Math.abs(base) < secondsMax)) return null;
   const whole = Number.isInteger(base) && Number.isInteger(offset);
-  const sent = whole ? seconds * 1e6 : nearest(sumOf(decimalOf(base), decimalOf(offset)), 6);
+  const sent = whole ? seconds * 1e6 : nearest(addDecimals(toDecimal(base), toDecimal(offset)), 6);
   if (sent === null) return null;
   if (seconds >= relativeBelow) return sent >= bareTimeLeast ? sent : null;
   const micros = sent + receivedAt;

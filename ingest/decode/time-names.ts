@@ -7,7 +7,7 @@ const otherName: Readonly<Record<TimeName, TimeName>> = { time: "TimeStamp", Tim
  * The name under which an object has its time: its own, or the other one where that is missing and `knows` no data
  * point of that name (none where it is not asked). `own` if it has none.
  */
-export function timeNameOf(
+export function findTimeName(
   object: Readonly<Record<string, unknown>>,
   own: TimeName,
   knows: (key: string) => boolean = nothing,

@@ -94,7 +94,7 @@ function toTime(value: unknown, local: LocalTime): Converted {
 
 /** `[longitude, latitude]` or `[longitude, latitude, altitude]` as JSON text; degrees (WGS 84) and metres. */
 function toPlace(value: unknown): Converted {
-  const parts = Array.isArray(value) ? value : locationOf(value);
+  const parts = Array.isArray(value) ? value : parseLocation(value);
   if (parts === null || parts.length < 2 || parts.length > 3) return refusedType;
   const numbers = parts.map(toNumber).map((part) => ("value" in part ? Number(part.value) : Number.NaN));
   const [longitude = Number.NaN, latitude = Number.NaN] = numbers;
@@ -106,7 +106,7 @@ function toPlace(value: unknown): Converted {
 /** The members of a place that is an object. */
 export const placeNames: ReadonlySet<string> = new Set(["longitude", "latitude", "altitude"]);
 
-function locationOf(value: unknown): unknown[] | null {
+function parseLocation(value: unknown): unknown[] | null {
   if (typeof value !== "object" || value === null) return null;
   const { longitude, latitude, altitude } = value as Record<string, unknown>;
   return altitude === undefined || altitude === null

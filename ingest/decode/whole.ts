@@ -10,7 +10,7 @@ export function isNumber(value: unknown): value is number | bigint {
 }
 
 /** The double that holds it, or the bigint itself. */
-export function wholeOf(value: bigint): number | bigint {
+export function toExactInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isFinite(number) && BigInt(number) === value ? number : value;
 }
@@ -20,7 +20,7 @@ export function exactSum(a: number | bigint, b: number | bigint): number | bigin
   const sum = Number(a) + Number(b);
   if (Math.abs(sum) < 2 ** 53 && typeof a === "number" && typeof b === "number") return sum;
   const isWhole = [a, b].every((one) => typeof one === "bigint" || Number.isInteger(one));
-  return isWhole && Math.abs(sum) < wholeMax ? wholeOf(BigInt(a) + BigInt(b)) : sum;
+  return isWhole && Math.abs(sum) < wholeMax ? toExactInteger(BigInt(a) + BigInt(b)) : sum;
 }
 
 /** Larger numbers and longer texts are the double that JSON.parse makes of them: all such are rounded anyway. */
@@ -28,18 +28,18 @@ const wholeMax = 1e21;
 const tokenCharactersMax = 400;
 
 /** A number as JSON writes it. */
-export function numberOf(token: string): number | bigint {
+export function parseExactNumber(token: string): number | bigint {
   const number = Number(token);
   const size = Math.abs(number);
   if (!(size >= 2 ** 53 && size < wholeMax) || token.length > tokenCharactersMax) return number;
-  if (/^-?\d+$/.test(token)) return wholeOf(BigInt(token));
+  if (/^-?\d+$/.test(token)) return toExactInteger(BigInt(token));
   const [, whole = "", decimals = "", exponent = "0"] =
     /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
   const zeros = Number(exponent) - decimals.length;
   const digits = whole + decimals;
-  if (zeros >= 0) return wholeOf(BigInt(digits) * 10n ** BigInt(zeros));
+  if (zeros >= 0) return toExactInteger(BigInt(digits) * 10n ** BigInt(zeros));
   // A number that is not whole is rounded anyway.
-  return /^0*$/.test(digits.slice(zeros)) ? wholeOf(BigInt(digits.slice(0, zeros))) : number;
+  return /^0*$/.test(digits.slice(zeros)) ? toExactInteger(BigInt(digits.slice(0, zeros))) : number;
 }
 
 /** JSON.parse, except that whole numbers which no double holds are bigints. @throws SyntaxError */
@@ -77,7 +77,7 @@ function parseExactly(text: string, parsed: unknown): unknown {
   let string = nextString(text, 0);
   for (const { 0: token, index } of text.matchAll(longNumber)) {
     while (string.end < index) string = nextString(text, string.end + 1);
-    const number = string.begin < index ? 0 : numberOf(token);
+    const number = string.begin < index ? 0 : parseExactNumber(token);
     if (typeof number !== "bigint") continue;
     marked += `${text.slice(copied, index)}"${mark}${found.push(number) - 1}"`;
     copied = index + token.length;

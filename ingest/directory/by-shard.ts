@@ -72,7 +72,7 @@ interface Sharing {
 
 /** None is here yet. */
 export function openShards<T>({ numbers, holders, directory }: Sharing): OpenShards<T> {
-  const numberOf = (topmost: number): number => numbers[topmost % numbers.length] ?? 0;
+  const shardNumber = (topmost: number): number => numbers[topmost % numbers.length] ?? 0;
   /** A single shard has all devices: nobody needs to be asked. */
   const [only] = numbers.length === 1 ? numbers : [];
 
@@ -84,7 +84,7 @@ export function openShards<T>({ numbers, holders, directory }: Sharing): OpenSha
       if (above === undefined) break;
       top = above;
     }
-    return numberOf(top.id);
+    return shardNumber(top.id);
   }
 
   function peek(device: DeviceEntry): number | null {
@@ -95,7 +95,7 @@ export function openShards<T>({ numbers, holders, directory }: Sharing): OpenSha
       if (above === undefined) return null;
       top = above;
     }
-    return numberOf(top.id);
+    return shardNumber(top.id);
   }
 
   const here = new Map<number, T>();

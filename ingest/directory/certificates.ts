@@ -2,18 +2,18 @@ import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import { certBindings, enabledCertsOf } from "../../store/metadata/policies/certs.js";
+import { certBindings, listEnabledCerts } from "../../store/metadata/policies/certs.js";
 
 /** Fingerprints of the enabled certificates bound to a device, by the certificates' record ids. */
 export type BoundCertificates = Map<number, string>;
 
 /** Empty for a device that does not authenticate by certificate. */
-export async function certificatesOf(
+export async function readCertificates(
   db: Db,
   device: Pick<Device, "id" | "authType"> | undefined,
 ): Promise<BoundCertificates> {
   if (device?.authType !== 2) return new Map();
-  return new Map((await enabledCertsOf(db, device.id)).map(({ id, fingerprint }) => [id, fingerprint]));
+  return new Map((await listEnabledCerts(db, device.id)).map(({ id, fingerprint }) => [id, fingerprint]));
 }
 
 /** What a change of a certificate, or of what it is bound to, means. */

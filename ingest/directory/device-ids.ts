@@ -1,5 +1,5 @@
 /** Which record has which deviceID, for transports that name devices by it. */
-export interface DeviceIDs {
+export interface DirectoryIDs {
   /** Record id; null: nobody has it; undefined: it is not known here. */
   get(deviceID: string): number | null | undefined;
   add(deviceID: string, id: number): void;
@@ -15,7 +15,7 @@ export interface DeviceIDs {
 /** Names that no device has: a flood of them must not fill the memory. */
 const unknownMax = 10_000;
 
-export function createDeviceIDs(): DeviceIDs {
+export function createDeviceIDs(): DirectoryIDs {
   const known = new Map<string, number>();
   const unknown = new Set<string>();
   /** Moves when a device is created: a name that was looked for before that may exist now. */

@@ -1,5 +1,5 @@
 import type { PlatformSubscription } from "../../store/journal/message.js";
-import { createListeners } from "../../store/lib/listeners.js";
+import { createListenerSet } from "../../store/lib/listeners.js";
 import { createLock } from "../../store/lib/turns.js";
 import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
@@ -51,11 +51,11 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   /**
    * Reads under this lock are not overtaken by a change: the feed waits, and then applies to the record that was read.
    */
-  const inTurn = createLock();
-  const loader = createEntryLoader(store, cache, products, versions, inTurn);
-  const deviceListeners = createListeners<[id: number, entry: DeviceEntry | undefined]>();
-  const subscriptionListeners = createListeners<[entry: DeviceEntry]>();
-  const applyInTurn = createFeed({
+  const runExclusive = createLock();
+  const loader = createEntryLoader(store, cache, products, versions, runExclusive);
+  const deviceListeners = createListenerSet<[id: number, entry: DeviceEntry | undefined]>();
+  const subscriptionListeners = createListenerSet<[entry: DeviceEntry]>();
+  const applyChanges = createFeed({
     db: store.db,
     cache,
     products,
@@ -84,7 +84,7 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
     below: carried.below,
     apply: (change) => {
       carried.forget(change);
-      return inTurn(() => applyInTurn(change));
+      return runExclusive(() => applyChanges(change));
     },
     onDevice: deviceListeners.add,
     platformSubscriptions: (entry) =>

@@ -7,20 +7,20 @@ import {
 } from "../../store/metadata/devices/access.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIdentity } from "../../store/metadata/devices/identity.js";
-import { dataPointsOf } from "../../store/metadata/products/data-points.js";
-import { dataStreamsOf } from "../../store/metadata/products/data-streams.js";
+import { listProductDataPoints } from "../../store/metadata/products/data-points.js";
+import { listProductDataStreams } from "../../store/metadata/products/data-streams.js";
 import {
   type DecodableDevice,
+  type DecodeModel,
   type PointEntry,
   type PointSeries,
-  type ProductModel,
   toPointEntry,
   toStreamEntry,
 } from "../decode/product-model.js";
 import type { AccessRules } from "../policies.js";
 import type { BoundCertificates } from "./certificates.js";
 
-export interface ProductEntry extends ProductModel {
+export interface ProductEntry extends DecodeModel {
   readonly id: number;
   /** Record ids of its data points and streams, which share one sequence. */
   readonly members: ReadonlySet<number>;
@@ -91,9 +91,9 @@ export function toEntry({ device, product, certificates }: Loaded): DeviceEntry 
 }
 
 export async function loadProduct(store: DeviceStore, id: number): Promise<ProductEntry> {
-  const points = (await dataPointsOf(store.db, id)).map(toPointEntry);
+  const points = (await listProductDataPoints(store.db, id)).map(toPointEntry);
   const byID = new Map(points.map((point) => [point.id, point]));
-  const all = await dataStreamsOf(store.db, id);
+  const all = await listProductDataStreams(store.db, id);
   const streams = all.filter((stream) => stream.streamType % 2 === 1);
   return {
     id,

@@ -1,13 +1,13 @@
 import type { DeviceAccess, PolicyRule } from "../../store/metadata/devices/access.js";
 import { compilePolicies } from "../policies.js";
-import { createDeviceIDs, type DeviceIDs } from "./device-ids.js";
+import { createDeviceIDs, type DirectoryIDs } from "./device-ids.js";
 import { type DeviceEntry, type Loaded, toEntry } from "./entries.js";
 
 /** The devices that are in memory: which policies each is bound to, and which may be evicted. */
 export interface EntryCache {
   /** The least recently used first. */
   readonly entries: ReadonlyMap<number, DeviceEntry>;
-  readonly byDeviceID: DeviceIDs;
+  readonly byDeviceID: DirectoryIDs;
   /** Takes in what has just been read; an entry that is there keeps its identity. */
   admit(loaded: Loaded): DeviceEntry;
   forget(id: number): void;
@@ -22,7 +22,7 @@ export interface EntryCache {
 
 const none: ReadonlySet<DeviceEntry> = new Set();
 /** The part of the bound that an eviction leaves, so that the next entries come without one. */
-const keptPart = 0.9;
+const retainedPart = 0.9;
 
 /** @param devicesMax beyond it entries are evicted */
 export function createEntryCache(devicesMax: number): EntryCache {
@@ -81,7 +81,7 @@ export function createEntryCache(devicesMax: number): EntryCache {
 
   /** The oldest entries that no connection holds: insertion order is age enough. */
   function evict(): void {
-    let surplus = devices.size - Math.floor(devicesMax * keptPart);
+    let surplus = devices.size - Math.floor(devicesMax * retainedPart);
     for (const id of devices.keys()) {
       if (surplus <= 0) return;
       if (holds.has(id)) continue;

@@ -9,7 +9,7 @@ import {
   findRowsByUsername,
   toIdentity,
 } from "../../store/metadata/devices/identity.js";
-import { certificatesOf } from "./certificates.js";
+import { readCertificates } from "./certificates.js";
 import { type DeviceEntry, type Loaded, noAccess } from "./entries.js";
 import type { EntryCache } from "./entry-cache.js";
 import type { ProductCache } from "./product-cache.js";
@@ -27,7 +27,7 @@ export interface EntryLoader {
 export const devicesPerRead = 500;
 const usernamesPerRead = 50;
 /** Entries that are read in one turn with the feed. */
-const readsPerTurn = 500;
+const readsPerBatch = 500;
 /** How often an entry is read beside the feed before it is read in turn with it. */
 const triesMax = 2;
 
@@ -56,12 +56,12 @@ export function createEntryLoader(
   /** All that an entry is made of. */
   async function load(
     read: () => Promise<DeviceIdentity | undefined>,
-    accessOf: (id: number) => Promise<DeviceAccess | undefined>,
+    readDeviceAccess: (id: number) => Promise<DeviceAccess | undefined>,
   ): Promise<Loaded | undefined> {
     const device = await read();
     if (device === undefined) return undefined;
-    const access = (await accessOf(device.id)) ?? noAccess;
-    const certificates = await certificatesOf(store.db, device);
+    const access = (await readDeviceAccess(device.id)) ?? noAccess;
+    const certificates = await readCertificates(store.db, device);
     return { device, access, certificates, product: await products.get(device.productIntID) };
   }
 
@@ -77,18 +77,18 @@ export function createEntryLoader(
       try {
         const loaded = await load(read, gatherAccess);
         if (loaded === undefined) return undefined;
-        if (reading.holds(recordsOf(loaded))) return cache.admit(loaded);
+        if (reading.holds(listRecordNames(loaded))) return cache.admit(loaded);
       } finally {
         reading.end();
       }
     }
-    return admitInTurn(read);
+    return queueRead(read);
   }
 
   /** Those that wait for a turn with the feed: one turn serves many, so that they do not hold it up one by one. */
   const waiting: (() => Promise<void>)[] = [];
 
-  function admitInTurn(read: () => Promise<DeviceIdentity | undefined>): Promise<DeviceEntry | undefined> {
+  function queueRead(read: () => Promise<DeviceIdentity | undefined>): Promise<DeviceEntry | undefined> {
     return new Promise((resolve, reject) => {
       waiting.push(async () => {
         try {
@@ -104,7 +104,7 @@ export function createEntryLoader(
 
   function admitWaiting(): void {
     void inTurn(async () => {
-      await Promise.all(waiting.splice(0, readsPerTurn).map((one) => one()));
+      await Promise.all(waiting.splice(0, readsPerBatch).map((one) => one()));
       if (waiting.length > 0) admitWaiting();
     });
   }
@@ -130,7 +130,7 @@ export function createEntryLoader(
 }
 
 /** The records that an entry is made of. */
-function* recordsOf({ device, product, access }: Loaded): Iterable<string> {
+function* listRecordNames({ device, product, access }: Loaded): Iterable<string> {
   yield recordName("device", device.id);
   yield recordName("product", product.id);
   for (const { id } of access.rules) yield recordName("policy", id);

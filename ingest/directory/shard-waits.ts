@@ -37,7 +37,7 @@ export function createShardWaits({
   waitersMax = usualWaitersMax,
 }: ShardWaitsOptions): ShardWaits {
   const absences = new Map<number, Absence>();
-  const inTurn = createPacer();
+  const pacer = createPacer();
   let waiters = 0;
   let isEnded = false;
 
@@ -68,7 +68,7 @@ export function createShardWaits({
       await absence.over;
       waiters--;
       // Many go on at once.
-      await inTurn(() => undefined);
+      await pacer(() => undefined);
     },
     look: () => {
       for (const [shard, absence] of absences) {

@@ -1,10 +1,10 @@
 /** The entries of an envelope. */
 import { bareJson } from "../decode/bare-json.js";
 import { readCbor } from "../decode/cbor.js";
-import { plainOf } from "../decode/cbor-plain.js";
+import { toPlain } from "../decode/cbor-plain.js";
 import { isCbor } from "../decode/formats.js";
 import { envelopeKey } from "../decode/json.js";
-import { timeNameOf } from "../decode/time-names.js";
+import { findTimeName } from "../decode/time-names.js";
 import { timeText } from "../decode/time-text.js";
 import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { payloadBytesMax } from "../uplinks/accept.js";
@@ -13,13 +13,13 @@ import { payloadBytesMax } from "../uplinks/accept.js";
 export const entriesMax = 65_536;
 
 /** The entry as a message of its device; null if it cannot be one. `sentAt`: the envelope's time, microseconds. */
-export function payloadOfEntry({ rest, time }: Entry, sentAt: number | null): Buffer | null {
+export function payloadOfEntry({ rest, time }: EnvelopeEntry, sentAt: number | null): Buffer | null {
   return toPayload(timed(rest, time ?? (sentAt === null ? null : timeText(sentAt))));
 }
 
 /** An entry without a time has that of its envelope. */
 function timed(entry: Members, time: unknown): Members {
-  const own = entry[timeNameOf(entry, "TimeStamp")];
+  const own = entry[findTimeName(entry, "TimeStamp")];
   const hasNone = own === undefined || own === null;
   return hasNone && time !== null ? { ...entry, TimeStamp: time } : entry;
 }
@@ -39,7 +39,7 @@ function toPayload(entry: Members): Buffer | null {
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface Entry {
+export interface EnvelopeEntry {
   readonly deviceID: string;
   readonly rest: Members;
   /** As it stands beside the list of entries; null if there is none. */
@@ -47,15 +47,15 @@ export interface Entry {
 }
 
 /** The entries in their order, null for what names no device. */
-export function entriesOf(payload: Buffer): (Entry | null)[] {
+export function parseEntries(payload: Buffer): (EnvelopeEntry | null)[] {
   const parsed = isCbor(payload)
-    ? plainOf(readCbor(payload)?.value, textOfBytes)
+    ? toPlain(readCbor(payload)?.value, textOfBytes)
     : parseJson(bareJson(payload).toString("utf8"));
   const objects = Array.isArray(parsed) ? parsed : [parsed];
   return objects.flatMap((object: Members | null) => {
     const entries = object?.[envelopeKey];
     if (object === null || !Array.isArray(entries)) return [];
-    const time = object[timeNameOf(object, "time")] ?? null;
+    const time = object[findTimeName(object, "time")] ?? null;
     return entries.map((entry: unknown) => toEntry(entry, time));
   });
 }
@@ -63,7 +63,7 @@ export function entriesOf(payload: Buffer): (Entry | null)[] {
 /** Entries are JSON, where bytes are base64. */
 const textOfBytes = (bytes: Buffer): string => bytes.toString("base64");
 
-function toEntry(entry: unknown, time: unknown): Entry | null {
+function toEntry(entry: unknown, time: unknown): EnvelopeEntry | null {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return null;
   const { DeviceID, ...rest } = entry as Record<string, unknown>;
   return typeof DeviceID === "string" || isNumber(DeviceID)

@@ -2,14 +2,14 @@ import { peekRecord } from "../../store/journal/frame.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
-import { encodeEntryDetails, sentAtOf } from "../../store/journal/record-details.js";
+import { encodeEntryDetails, readSentAt } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import { liesInRecord } from "../followers/failures.js";
-import { entriesMax, entriesOf, payloadOfEntry } from "./entries.js";
+import { entriesMax, parseEntries, payloadOfEntry } from "./entries.js";
 import { type EntryMessage, findReplaced } from "./replaced.js";
 
 /**
@@ -67,13 +67,13 @@ export async function openEnvelopes(
     waiting.clear();
   }
 
-  function entryKept(): void {
+  function entryStored(): void {
     entries--;
     wake();
   }
 
   /** The entries of one envelope may be many: while the journal is full they are appended one by one. */
-  async function roomForMore(): Promise<void> {
+  async function waitForCapacity(): Promise<void> {
     while (journal.full && entries > 0 && !closed)
       await new Promise<void>((resolve) => void waiting.add(resolve));
   }
@@ -115,7 +115,7 @@ export async function openEnvelopes(
     for (const { ordinal, device, payload } of messages) {
       if (slice.isOver()) await slice.next();
       if (ordinal < begun.next) continue;
-      await roomForMore();
+      await waitForCapacity();
       if (closed) return;
       entries++;
       const own = { kind: recordKinds.entry, device, ordinal, payload } as const;
@@ -124,7 +124,7 @@ export async function openEnvelopes(
         ...own,
         details: encodeEntryDetails({ replaced: replaced.get(ordinal) ?? none }),
       };
-      journal.append(record, entryKept);
+      journal.append(record, entryStored);
       begun.next = ordinal + 1;
       onCarried(device, envelope.device, envelope.receivedAt);
     }
@@ -162,11 +162,11 @@ async function readEntries(
   envelope: MessageRecord,
   devices: ReadonlyMap<string, number>,
 ): Promise<{ readonly messages: readonly EntryMessage[]; readonly refused: number }> {
-  const sentAt = envelope.kind === recordKinds.uplink ? sentAtOf(envelope.details) : null;
+  const sentAt = envelope.kind === recordKinds.uplink ? readSentAt(envelope.details) : null;
   const messages: EntryMessage[] = [];
   let refused = 0;
   const slice = createSlice();
-  for (const [ordinal, entry] of entriesOf(envelope.payload as Buffer).entries()) {
+  for (const [ordinal, entry] of parseEntries(envelope.payload as Buffer).entries()) {
     if (slice.isOver()) await slice.next();
     const device = entry === null || ordinal >= entriesMax ? undefined : devices.get(entry.deviceID);
     const payload = entry === null || device === undefined ? null : payloadOfEntry(entry, sentAt);

@@ -1,6 +1,11 @@
 /** Which values of an envelope's entries count as duplicates. */
 import { createSlice } from "../../store/lib/turns.js";
-import { type DecodedPoint, type DecodeRules, decodePoints, type Message } from "../decode/points.js";
+import {
+  type DecodableMessage,
+  type DecodedPoint,
+  type DecodeRules,
+  decodePoints,
+} from "../decode/points.js";
 import type { DecodableDevice } from "../decode/product-model.js";
 
 /** An entry that becomes a message of its device. */
@@ -22,7 +27,7 @@ type Replaced = ReadonlyMap<number, ReadonlySet<number>>;
  */
 export async function findReplaced(
   entries: readonly EntryMessage[],
-  envelope: Pick<Message, "topic" | "receivedAt" | "stamp">,
+  envelope: Pick<DecodableMessage, "topic" | "receivedAt" | "stamp">,
   getDevice: (id: number) => Promise<DecodableDevice | undefined>,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ): Promise<Replaced> {
@@ -56,7 +61,7 @@ function byDevice(entries: readonly EntryMessage[]): ReadonlyMap<number, EntryMe
 /** The points of an entry; none of one that cannot be decoded, which the followers of the journal report. */
 function decodeEntry(
   device: DecodableDevice,
-  message: Message,
+  message: DecodableMessage,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ): readonly DecodedPoint[] {
   const points: DecodedPoint[] = [];

@@ -1,11 +1,11 @@
 /** A record as decoded, which the series consumer hands on so that the alerts consumer need not decode it again. */
 import type { JournalRecord, MessageRecord } from "../../store/journal/record.js";
-import { type DecodedPoint, type DecodeRules, decodePoints, type Outcome } from "../decode/points.js";
+import { type DecodedPoint, type DecodeOutcome, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";
 import type { DeviceEntry } from "../directory/entries.js";
-import { messageOf } from "./records.js";
+import { toMessage } from "./records.js";
 
-export interface Refusal {
+export interface DecodeRefusal {
   readonly reason: Reason;
   readonly count: number;
   /** The key of a single value. */
@@ -16,8 +16,8 @@ export interface DecodedRecord {
   readonly points: readonly DecodedPoint[];
   /** Index in `points` of the record's first point. */
   readonly from: number;
-  readonly outcome: Outcome | null;
-  readonly refusals: readonly Refusal[];
+  readonly outcome: DecodeOutcome | null;
+  readonly refusals: readonly DecodeRefusal[];
 }
 
 /** Is offered what has been decoded, in the order of the journal. */
@@ -34,7 +34,7 @@ export interface DecodedListener {
 }
 
 /** What is known of a record that must not be looked into. */
-export const setAsideRecord: DecodedRecord = {
+export const deadLetterRecord: DecodedRecord = {
   points: [],
   from: 0,
   outcome: null,
@@ -48,10 +48,10 @@ export function decodeAlone(
   rules: Omit<DecodeRules, "asOfReceipt">,
 ): DecodedRecord {
   const points: DecodedPoint[] = [];
-  const refusals: Refusal[] = [];
+  const refusals: DecodeRefusal[] = [];
   const refuse = (reason: Reason, count: number): void => void refusals.push({ reason, count });
   try {
-    const outcome = decodePoints(device, messageOf(record), { ...rules, asOfReceipt: false }, points, refuse);
+    const outcome = decodePoints(device, toMessage(record), { ...rules, asOfReceipt: false }, points, refuse);
     return { points, from: 0, outcome, refusals };
   } catch {
     // The series consumer fails at it too, and reports it.

@@ -16,7 +16,7 @@ export interface RecordConsumer {
    * Takes the next record; returns a promise only if it has to wait for something. The payload lies in the reader's
    * buffer, which stays as it is until the promise resolves. `isAside`: the record must not be looked into.
    */
-  take(record: JournalRecord, isAside: boolean): Promise<void> | undefined;
+  take(record: JournalRecord, isDeadLetter: boolean): Promise<void> | undefined;
   /** Whether to stop reading; asked after each record. */
   readonly isOver?: boolean;
   /** Nothing is left up to `lastID`. Resolves with true when it is time to look again, with false to end here. */
@@ -43,9 +43,9 @@ export async function followJournal(
       const slice = createSlice();
       for (const at of batch.offsets) {
         const record = decodeRecord(batch.buffer, at, batch.topics);
-        const isAside = !consumer.pass(record.id) && !(await consumer.enter(record));
+        const isDeadLetter = !consumer.pass(record.id) && !(await consumer.enter(record));
         if (signal.aborted) return;
-        const taking = consumer.take(record, isAside);
+        const taking = consumer.take(record, isDeadLetter);
         if (taking !== undefined) await taking;
         if (signal.aborted || consumer.isOver === true) return;
         if (slice.isOver()) await slice.next();

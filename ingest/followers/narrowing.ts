@@ -1,5 +1,5 @@
 import type { JournalRecord } from "../../store/journal/record.js";
-import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
+import type { RecordSpan, Work, WorkMark } from "../../store/journal/work-mark.js";
 
 /**
  * Finds the record that ends one start after the other. While a follower works off what it has found in the journal,
@@ -7,7 +7,7 @@ import type { Span, Work, WorkMark } from "../../store/journal/work-mark.js";
  * one, each settled before the next is begun. What two starts have ended in alone is tried in a thread of its own
  * first, and passed over only if it ends the trial too. A start that finds no mark loses nothing by all this.
  */
-export interface Narrowing {
+export interface CrashIsolation {
   /** Whether the record may be processed at once; records in work are then noted. */
   pass(id: number, settledID: number): boolean;
   /** For a record that `pass` refuses: false if it is a dead letter. `rest` settles everything before it. */
@@ -21,7 +21,7 @@ export interface Narrowing {
 }
 
 /** How much is noted at once, and what is made of it: notes may be cheap, and further starts dear. */
-export interface NarrowingPace {
+export interface IsolationPace {
   /** Notes of a start without a suspicion, but each is of 512 records at the least. */
   readonly notesMax: number;
   /** So few are worked off one by one at once, without an earlier start having ended in them. */
@@ -30,9 +30,9 @@ export interface NarrowingPace {
   readonly endsMax: number;
 }
 
-interface NarrowingOptions {
+interface IsolationOptions {
   readonly mark: WorkMark;
-  readonly pace: NarrowingPace;
+  readonly pace: IsolationPace;
   /** What the follower goes on from, and the end of the journal at the start. */
   readonly from: number;
   readonly end: number;
@@ -55,16 +55,16 @@ const aloneMax = 1024;
 
 type Suspect = NonNullable<Work["suspect"]>;
 
-export function createNarrowing(options: NarrowingOptions): Narrowing {
+export function createCrashIsolation(options: IsolationOptions): CrashIsolation {
   const { mark, pace, from, end, isAside } = options;
-  let suspect = suspectOf(mark.before, from, end) ?? fewFound(pace, from, end);
-  let work: Span | null = null;
+  let suspect = findSuspect(mark.before, from, end) ?? fewFound(pace, from, end);
+  let work: RecordSpan | null = null;
   /** Until the last note is written. */
   let noting: Promise<void> | null = null;
   /** Until what the start has found is settled. */
   let active = end > from;
   const size = Math.max(notedAtOnce, Math.ceil((end - from) / pace.notesMax));
-  const note = (next: Span | null): void => {
+  const note = (next: RecordSpan | null): void => {
     work = next;
     const written = mark.write({ work, suspect })?.then(() => {
       if (noting === written) noting = null;
@@ -142,33 +142,33 @@ export function createNarrowing(options: NarrowingOptions): Narrowing {
 }
 
 /** What a follower asks for its start: it goes on from `from`, and the journal ends at `end`. */
-export type Narrow = (from: number, end: number) => Narrowing;
+export type StartIsolation = (from: number, end: number) => CrashIsolation;
 
-const isOne = ({ after, through }: Span): boolean => through - after === 1;
+const isOne = ({ after, through }: RecordSpan): boolean => through - after === 1;
 
-const isIn = (span: Span | null, id: number): boolean =>
+const isIn = (span: RecordSpan | null, id: number): boolean =>
   span !== null && id > span.after && id <= span.through;
 
-function fewFound({ aloneAtOnceMax }: NarrowingPace, from: number, end: number): Suspect | null {
+function fewFound({ aloneAtOnceMax }: IsolationPace, from: number, end: number): Suspect | null {
   return end > from && end - from <= aloneAtOnceMax ? { after: from, through: end, ends: 0 } : null;
 }
 
 /** What the start before this one has left: it ended in `work`, or had not come to what was suspected before. */
-function suspectOf({ work, suspect }: Work, from: number, end: number): Suspect | null {
+function findSuspect({ work, suspect }: Work, from: number, end: number): Suspect | null {
   const found = work === null ? suspect : endedIn(work, suspect);
   if (found === null) return null;
   const [after, through] = [Math.max(found.after, from), Math.min(found.through, end)];
   return after < through ? { ...found, after, through } : null;
 }
 
-function endedIn(work: Span, suspect: Work["suspect"]): Suspect {
+function endedIn(work: RecordSpan, suspect: Work["suspect"]): Suspect {
   if (!isOne(work)) return { ...work, ends: 0 };
   const again = suspect !== null && suspect.after === work.after && suspect.through === work.through;
   return { ...work, ends: (again ? suspect.ends : 0) + 1 };
 }
 
 /** For a follower of a journal that is not a deployment's. */
-export const unnarrowed: Narrow = () => ({
+export const noIsolation: StartIsolation = () => ({
   pass: () => true,
   enter: async () => true,
   settled: () => undefined,

@@ -42,7 +42,7 @@ interface ListenersDeps<Event extends Numbered> {
   readonly onDeserted: (topic: Topic<Event>) => void;
 }
 
-export function createListeners<Event extends Numbered>({
+export function createLiveListeners<Event extends Numbered>({
   take,
   give,
   onDeserted,
@@ -72,7 +72,7 @@ export function createListeners<Event extends Numbered>({
   }
 
   /** Counts events on their way to a listener. False if they exceed its tenant's budget: the listener is dropped. */
-  function hold(listener: Listener<Event>, events: readonly Event[]): boolean {
+  function retain(listener: Listener<Event>, events: readonly Event[]): boolean {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (listener.open && take(listener.topic.device.tenant, bytes)) listener.taken += bytes;
     else fallBehind(listener);
@@ -86,7 +86,7 @@ export function createListeners<Event extends Numbered>({
     const found = listener.open ? listener.topic.log.from(listener.position, bytesMax) : [];
     if (found.length === 0) return found;
     listener.position += found.length;
-    return hold(listener, found) ? found : [];
+    return retain(listener, found) ? found : [];
   }
 
   return {
@@ -104,7 +104,7 @@ export function createListeners<Event extends Numbered>({
       return {
         resumed: position !== null,
         take: (bytesMax) => takeEvents(listener, bytesMax),
-        hold: (events) => hold(listener, events),
+        hold: (events) => retain(listener, events),
         get open() {
           return listener.open;
         },

@@ -29,9 +29,9 @@ export function liveEvent(
   field: string,
   { time, value }: Pick<Point, "time" | "value">,
 ): LiveEvent {
-  const told = typeof value === "string" ? encoder.encode(JSON.stringify(value)) : value;
-  const bytes = typeof told === "object" ? eventBytes + textBytes + told.byteLength : eventBytes;
-  return { number, bytes, field, time, value: told };
+  const encoded = typeof value === "string" ? encoder.encode(JSON.stringify(value)) : value;
+  const bytes = typeof encoded === "object" ? eventBytes + textBytes + encoded.byteLength : eventBytes;
+  return { number, bytes, field, time, value: encoded };
 }
 
 /**
@@ -101,9 +101,9 @@ export function createLiveLog<Event extends Numbered>(number: number): LiveLog<E
     from: (position, bytesMax) => {
       const first = position - begin;
       let stop = first;
-      for (let room = bytesMax; stop < events.length; stop++) {
-        room -= (events[stop] as Event).bytes;
-        if (room < 0 && stop > first) break;
+      for (let freeBytes = bytesMax; stop < events.length; stop++) {
+        freeBytes -= (events[stop] as Event).bytes;
+        if (freeBytes < 0 && stop > first) break;
       }
       return events.slice(first, stop);
     },

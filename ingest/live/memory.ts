@@ -24,7 +24,7 @@ interface LiveMemory<Event extends Numbered> {
  */
 export function createLiveMemory<Event extends Numbered>(
   bytesMax: number,
-  partOf: (tenant: number) => TenantPart<Event> | undefined,
+  findPart: (tenant: number) => TenantPart<Event> | undefined,
   onDropped: (topic: Topic<Event>) => void,
 ): LiveMemory<Event> {
   const shares = createShares<number>(bytesMax);
@@ -40,7 +40,7 @@ export function createLiveMemory<Event extends Numbered>(
 
   function take(tenant: number, bytes: number): boolean {
     while (!shares.take(tenant, bytes)) {
-      const fullest = fullestOf(partOf(tenant));
+      const fullest = findFullest(findPart(tenant));
       if (fullest === null) return false;
       shrink(fullest, Math.floor(fullest.log.bytes / 2));
     }
@@ -69,7 +69,7 @@ export function createLiveMemory<Event extends Numbered>(
 }
 
 /** Null if the tenant's logs are empty. */
-function fullestOf<Event extends Numbered>(part: TenantPart<Event> | undefined): Topic<Event> | null {
+function findFullest<Event extends Numbered>(part: TenantPart<Event> | undefined): Topic<Event> | null {
   if (part === undefined || part.bytes === 0) return null;
   let fullest: Topic<Event> | null = null;
   for (const one of part.topics) if (one.log.bytes > (fullest?.log.bytes ?? 0)) fullest = one;

@@ -1,20 +1,20 @@
 /** The events of a tenant's streams, as they are held in memory. Times in milliseconds since 1970. */
 import type { Point } from "../../store/series/series.js";
-import type { Refusal } from "../followers/decoded.js";
+import type { DecodeRefusal } from "../followers/decoded.js";
 import { type LiveEvent, liveEvent, type Numbered } from "./log.js";
 
 export const liveTopics = ["points", "messages", "presence", "alerts", "commands", "overview"] as const;
 export type LiveTopic = (typeof liveTopics)[number];
 /** Topics that only the owner of a device can publish; the others are read from the metadata. */
-export const keptTopics = ["points", "messages", "presence"] as const satisfies readonly LiveTopic[];
-export type KeptTopic = (typeof keptTopics)[number];
+export const nodeTopics = ["points", "messages", "presence"] as const satisfies readonly LiveTopic[];
+export type NodeTopic = (typeof nodeTopics)[number];
 
-export interface PointTold extends LiveEvent {
+export interface PointEvent extends LiveEvent {
   readonly topic: "points";
   readonly deviceID: string;
 }
 
-export interface MessageTold {
+export interface MessageEvent {
   readonly topic: "messages";
   readonly deviceIntID: number;
   readonly deviceID: string;
@@ -26,15 +26,15 @@ export interface MessageTold {
   readonly time: number;
   readonly points: number;
   /** The first ones, each reason and key once. */
-  readonly refused: readonly ToldRefusal[];
+  readonly refused: readonly EventRefusal[];
 }
 
 /** A reason of decoding, or that a policy has refused the message. */
-interface ToldRefusal extends Omit<Refusal, "reason"> {
-  readonly reason: Refusal["reason"] | "policy";
+interface EventRefusal extends Omit<DecodeRefusal, "reason"> {
+  readonly reason: DecodeRefusal["reason"] | "policy";
 }
 
-export interface PresenceTold {
+export interface PresenceEvent {
   readonly topic: "presence";
   readonly deviceIntID: number;
   readonly deviceID: string;
@@ -42,7 +42,7 @@ export interface PresenceTold {
   readonly time: number;
 }
 
-export interface AlertTold {
+export interface AlertEvent {
   readonly topic: "alerts";
   readonly id: number;
   readonly deviceIntID: number;
@@ -53,7 +53,7 @@ export interface AlertTold {
   readonly time: number;
 }
 
-export interface CommandTold {
+export interface CommandEvent {
   readonly topic: "commands";
   /** The id of the control log. */
   readonly id: number;
@@ -62,37 +62,37 @@ export interface CommandTold {
   readonly time: number;
 }
 
-interface OverviewTold {
+interface OverviewEvent {
   readonly topic: "overview";
   /** JSON, made once for all streams of the tenant. */
   readonly figures: string;
 }
 
 /** Events were missed and will not be sent. */
-export interface GapTold extends Numbered {
+export interface GapEvent extends Numbered {
   readonly topic: "gap";
   readonly time: number;
 }
 
 /** All events except points, which are published as they are stored. */
-export type Told = MessageTold | PresenceTold | AlertTold | CommandTold | OverviewTold;
-export type TenantEvent = PointTold | GapTold | (Told & Numbered);
+export type NewEvent = MessageEvent | PresenceEvent | AlertEvent | CommandEvent | OverviewEvent;
+export type TenantEvent = PointEvent | GapEvent | (NewEvent & Numbered);
 
 /** The objects around an event, and around a refusal. */
 const objectBytes = 240;
 const refusalBytes = 64;
 
-export function tenantEvent(number: number, told: Told): Told & Numbered {
+export function tenantEvent(number: number, newEvent: NewEvent): NewEvent & Numbered {
   let bytes = objectBytes;
-  if (told.topic === "messages") {
-    bytes += 2 * told.messageTopic.length;
-    for (const { key } of told.refused) bytes += refusalBytes + 2 * (key?.length ?? 0);
-  } else if (told.topic === "alerts") bytes += 2 * told.alertName.length;
-  else if (told.topic === "overview") bytes += 2 * told.figures.length;
-  return { ...told, number, bytes };
+  if (newEvent.topic === "messages") {
+    bytes += 2 * newEvent.messageTopic.length;
+    for (const { key } of newEvent.refused) bytes += refusalBytes + 2 * (key?.length ?? 0);
+  } else if (newEvent.topic === "alerts") bytes += 2 * newEvent.alertName.length;
+  else if (newEvent.topic === "overview") bytes += 2 * newEvent.figures.length;
+  return { ...newEvent, number, bytes };
 }
 
-export function gapTold(number: number, time: number): GapTold {
+export function gapEvent(number: number, time: number): GapEvent {
   return { topic: "gap", time, number, bytes: objectBytes };
 }
 
@@ -101,7 +101,7 @@ export interface LivePoint extends Pick<Point, "time" | "value"> {
   readonly series: Pick<Point["series"], "tenant" | "deviceID" | "field">;
 }
 
-export function pointTold(number: number, point: LivePoint): PointTold {
+export function pointEvent(number: number, point: LivePoint): PointEvent {
   const event = liveEvent(number, point.series.field, point);
   return { ...event, topic: "points", deviceID: point.series.deviceID };
 }
@@ -112,8 +112,8 @@ const refusalsLookedMax = 1_000;
 const keyCharactersMax = 64;
 
 /** The first reasons and keys of a message's refusals, each once with how many there were among the first. */
-export function refusedOf(refusals: readonly Refusal[]): Refusal[] {
-  const found = new Map<string, { reason: Refusal["reason"]; key?: string; count: number }>();
+export function sumRefusals(refusals: readonly DecodeRefusal[]): DecodeRefusal[] {
+  const found = new Map<string, { reason: DecodeRefusal["reason"]; key?: string; count: number }>();
   for (const { reason, count, key } of refusals.slice(0, refusalsLookedMax)) {
     const shown = key?.slice(0, keyCharactersMax).toWellFormed();
     const name = `${reason} ${shown ?? ""}`;

@@ -3,12 +3,12 @@ import type { Change } from "../../store/metadata/db/changes.js";
 import { createInterests, type Interest } from "./interests.js";
 import type { LiveSubscription } from "./listeners.js";
 import {
-  gapTold,
+  gapEvent,
   type LivePoint,
   type LiveTopic,
-  pointTold,
+  type NewEvent,
+  pointEvent,
   type TenantEvent,
-  type Told,
   tenantEvent,
 } from "./tenant-events.js";
 import { createTopicFeed, type LiveCounts, type TopicFeedOptions } from "./topic-feed.js";
@@ -34,7 +34,7 @@ export interface TenantFeed {
   tenantsOf(topic: LiveTopic): number[];
   /** Points that have been stored. */
   publish(points: readonly LivePoint[]): void;
-  tell(tenant: number, told: Told): void;
+  tell(tenant: number, event: NewEvent): void;
   /** Something of the tenant, or of any (null), was missed, at a time in milliseconds since 1970. */
   miss(tenant: number | null, time: number): void;
   changed(change: Change): void;
@@ -57,12 +57,12 @@ export const tenantFeedDefaults: TopicFeedOptions = {
 };
 
 /** No device has such an id. */
-const keyOf = (tenant: number): LiveDevice => ({ tenant, productID: "", deviceID: `\n${tenant}` });
+const tenantKey = (tenant: number): LiveDevice => ({ tenant, productID: "", deviceID: `\n${tenant}` });
 
 export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults): TenantFeed {
   const interests = createInterests(options.heldMs);
   const feed = createTopicFeed<TenantEvent>(options, ({ tenant }) => interests.forget(tenant));
-  const topicOf = (tenant: number): Topic<TenantEvent> | undefined => feed.find(keyOf(tenant));
+  const findTopic = (tenant: number): Topic<TenantEvent> | undefined => feed.find(tenantKey(tenant));
 
   return {
     run: feed.run,
@@ -73,31 +73,31 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
     tenantsOf: interests.tenantsOf,
     publish: (points) => {
       if (feed.size === 0 || !interests.has("points")) return;
-      const told = new Map<Topic<TenantEvent>, number>();
+      const event = new Map<Topic<TenantEvent>, number>();
       for (const point of points) {
         const { tenant, deviceID } = point.series;
         if (!interests.watches(tenant, deviceID)) continue;
-        const topic = topicOf(tenant);
+        const topic = findTopic(tenant);
         if (topic === undefined) continue;
-        const bytes = told.get(topic) ?? 0;
+        const bytes = event.get(topic) ?? 0;
         // More at once than may be held: all have fallen behind, and encoding the rest would be in vain.
         if (bytes > options.topicBytesMax) feed.skip(topic);
-        else told.set(topic, bytes + feed.append(topic, (number) => pointTold(number, point)));
+        else event.set(topic, bytes + feed.append(topic, (number) => pointEvent(number, point)));
       }
-      for (const topic of told.keys()) feed.wake(topic);
+      for (const topic of event.keys()) feed.wake(topic);
     },
-    tell: (tenant, told) => {
-      if (!interests.has(told.topic, tenant)) return;
-      const topic = topicOf(tenant);
+    tell: (tenant, event) => {
+      if (!interests.has(event.topic, tenant)) return;
+      const topic = findTopic(tenant);
       if (topic === undefined) return;
-      feed.append(topic, (number) => tenantEvent(number, told));
+      feed.append(topic, (number) => tenantEvent(number, event));
       feed.wake(topic);
     },
     miss: (tenant, time) => {
-      const found = tenant === null ? null : topicOf(tenant);
+      const found = tenant === null ? null : findTopic(tenant);
       if (found === undefined) return;
       for (const topic of found === null ? feed.all() : [found]) {
-        feed.append(topic, (number) => gapTold(number, time));
+        feed.append(topic, (number) => gapEvent(number, time));
         feed.wake(topic);
       }
     },
@@ -105,7 +105,7 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
       if (feed.size > 0 && scopeEntities.has(entity)) interests.change(tenant);
     },
     subscribe: (tenant, topics, after) => {
-      const subscription = feed.subscribe(keyOf(tenant), after);
+      const subscription = feed.subscribe(tenantKey(tenant), after);
       if (subscription === null) return null;
       const interest = interests.add(tenant, topics);
       // Its state is in getters, which a spread would freeze.
@@ -128,7 +128,7 @@ export function createTenantFeed(options: TopicFeedOptions = tenantFeedDefaults)
       }) as TenantSubscription;
     },
     resumes: (tenant, run, after) => {
-      const topic = topicOf(tenant);
+      const topic = findTopic(tenant);
       if (topic === undefined || run !== feed.run || after > feed.newest) return false;
       return topic.log.positionAfter(after) !== null;
     },

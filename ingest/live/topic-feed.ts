@@ -1,6 +1,6 @@
 /** Logs of topics and those who read them, within the bounds that tenants share. */
 import { randomBytes } from "node:crypto";
-import { createListeners, type LiveSubscription } from "./listeners.js";
+import { createLiveListeners, type LiveSubscription } from "./listeners.js";
 import type { Numbered } from "./log.js";
 import { createLiveMemory } from "./memory.js";
 import { createTopics, type LiveDevice, type Topic } from "./topics.js";
@@ -63,7 +63,7 @@ export function createTopicFeed<Event extends Numbered>(
   const memory = createLiveMemory<Event>(options.bytesMax, topics.partOf, (topic) =>
     listeners.dropBehind(topic),
   );
-  const listeners = createListeners<Event>({
+  const listeners = createLiveListeners<Event>({
     take: memory.take,
     give: memory.give,
     onDeserted: (topic) => {

@@ -31,7 +31,7 @@ export function createFilterTrie<Value>(): FilterTrie<Value> {
   let size = 0;
 
   function set(filter: string, value: Value): void {
-    const { length, endsInRest } = stemOf(filter);
+    const { length, endsInRest } = parseStem(filter);
     let node = root;
     for (let at = 0; at <= length; ) {
       const key = levelAt(filter, at, length);
@@ -52,7 +52,7 @@ export function createFilterTrie<Value>(): FilterTrie<Value> {
   }
 
   function remove(filter: string): void {
-    const { length, endsInRest } = stemOf(filter);
+    const { length, endsInRest } = parseStem(filter);
     const path: Node<Value>[] = [root];
     let node = root;
     for (let at = 0; at <= length; at = node.to + 1) {
@@ -74,7 +74,7 @@ export function createFilterTrie<Value>(): FilterTrie<Value> {
     delete: remove,
     covering: (topic) => {
       const found: Value[] = [];
-      walk(root, levelsOf(topic), 0, found);
+      walk(root, splitLevels(topic), 0, found);
       return found;
     },
     get size() {
@@ -88,7 +88,7 @@ function createNode<Value>(text: string, from: number, to: number): Node<Value> 
 }
 
 /** Without a last level `#`; -1 if that is all of it. */
-function stemOf(filter: string): { readonly length: number; readonly endsInRest: boolean } {
+function parseStem(filter: string): { readonly length: number; readonly endsInRest: boolean } {
   const endsInRest = filter === "#" || filter.endsWith("/#");
   return { length: endsInRest ? filter.length - 2 : filter.length, endsInRest };
 }
@@ -151,7 +151,7 @@ interface Levels {
   readonly ends: readonly number[];
 }
 
-function levelsOf(topic: string): Levels {
+function splitLevels(topic: string): Levels {
   const ends: number[] = [];
   for (let at = topic.indexOf("/"); at >= 0; at = topic.indexOf("/", at + 1)) ends.push(at);
   ends.push(topic.length);

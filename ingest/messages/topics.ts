@@ -11,7 +11,7 @@ export interface TopicBounds {
 }
 
 /** For most topics this costs only a look at the length. */
-export function isWithin(topic: string, { bytesMax, levelsMax }: TopicBounds): boolean {
+export function isWithinBytes(topic: string, { bytesMax, levelsMax }: TopicBounds): boolean {
   if (topic.length * 3 > bytesMax && Buffer.byteLength(topic) > bytesMax) return false;
   if (topic.length < levelsMax) return true;
   let levels = 1;

@@ -12,9 +12,9 @@ import {
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { EndReason } from "../meter.js";
-import { type Origin, sessionOf } from "../uplinks/accept.js";
+import { hashClientID, type Origin } from "../uplinks/accept.js";
 import { sessionExpiryMax } from "./bounds.js";
-import { subjectOf } from "./record-subject.js";
+import { toRecordSubject } from "./record-subject.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { DueWill, SessionState } from "./state.js";
 
@@ -116,7 +116,7 @@ export function createConnectionRecords(
       });
     },
     openInbox: ({ id: device, device: { tenant, deviceID } }, clientID) => {
-      const subject = { tenant, device, clientID, session: sessionOf(clientID) };
+      const subject = { tenant, device, clientID, session: hashClientID(clientID) };
       const expiry = sessionExpiryMax;
       const details = encodeInboxDetails({ deviceID, expiry });
       const at = micros();
@@ -125,9 +125,9 @@ export function createConnectionRecords(
       );
     },
     disconnect: (origin, keepAlive, goodbye) =>
-      disconnected({ ...subjectOf(origin), keepAlive }, goodbye, null),
+      disconnected({ ...toRecordSubject(origin), keepAlive }, goodbye, null),
     endSession: ({ tenant, device, clientID }, done) => {
-      const subject = { tenant, device, clientID, session: sessionOf(clientID) };
+      const subject = { tenant, device, clientID, session: hashClientID(clientID) };
       const at = micros();
       journal.append({ ...subject, kind: recordKinds.sessionEnd, ip: "" }, () => {
         registry.endSession({ ...subject, at });

@@ -13,7 +13,7 @@ export const protocols = ["mqtt3", "mqtt4", "mqtt5", "http", "websocket"] as con
 export type Protocol = (typeof protocols)[number];
 
 /** One live connection of a device, whatever its transport. */
-export interface Connection {
+export interface DeviceConnection {
   readonly clientID: string;
   readonly protocol: Protocol;
   /** Milliseconds since 1970. */
@@ -35,11 +35,11 @@ export interface Connection {
 /** The live connections, by device and client id. */
 export interface Connections {
   /** Takes over a connection of the same client id; false if the device has too many. */
-  open(session: Connection): boolean;
-  close(session: Connection): void;
+  open(session: DeviceConnection): boolean;
+  close(session: DeviceConnection): void;
   /** Whether any client of the device is connected. */
   has(device: number): boolean;
-  find(device: number, clientID: string): Connection | undefined;
+  find(device: number, clientID: string): DeviceConnection | undefined;
   /** Sends to every client of the device at QoS 0, subscribed or not; false if none takes it. */
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Brings every session of the device up to what the platform subscribes it to. */
@@ -62,14 +62,14 @@ interface ConnectionsDeps {
 const endsPerTurn = 200;
 
 export function createConnections({ registry, now }: ConnectionsDeps): Connections {
-  const live = new Map<number, Map<string, Connection>>();
+  const live = new Map<number, Map<string, DeviceConnection>>();
   let size = 0;
 
-  const of = (device: number): Iterable<Connection> => live.get(device)?.values() ?? [];
+  const of = (device: number): Iterable<DeviceConnection> => live.get(device)?.values() ?? [];
 
   return {
     open: (session) => {
-      const deviceSessions = live.get(session.entry.id) ?? new Map<string, Connection>();
+      const deviceSessions = live.get(session.entry.id) ?? new Map<string, DeviceConnection>();
       deviceSessions.get(session.clientID)?.end("taken_over");
       if (deviceSessions.size >= sessionsPerDeviceMax) return false;
       live.set(session.entry.id, deviceSessions);

@@ -7,7 +7,7 @@ const devicesPerRead = 5000;
  * Drops what is held for devices that no longer exist: no record says that a device was deleted, so a killed run
  * brings its sessions back, and a node that is off does not hear of it.
  */
-export async function forgetDeleted(
+export async function forgetDeletedSessions(
   registry: Pick<SessionRegistry, "all" | "forget">,
   existing: (devices: readonly number[]) => Promise<ReadonlySet<number>>,
 ): Promise<void> {

@@ -1,12 +1,18 @@
-import type { Subscription } from "../../store/journal/message.js";
+import type { MqttSubscription } from "../../store/journal/message.js";
 import { covers } from "../messages/topics.js";
 import type { Published, Reached } from "./events.js";
 import type { MessageQueues } from "./message-queues.js";
 import { routeTo } from "./routing.js";
-import { type DeviceSessions, isExpired, type Message, type SessionState, type Settled } from "./state.js";
+import {
+  type DeviceSessions,
+  isExpired,
+  type SessionMessage,
+  type SessionState,
+  type Settled,
+} from "./state.js";
 
 /** Messages on their way to the sessions of one device. */
-export interface Delivery {
+export interface SessionDelivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached;
   /**
@@ -18,13 +24,13 @@ export interface Delivery {
 
 interface Wanted {
   readonly filter: string;
-  readonly subscription: Subscription;
+  readonly subscription: MqttSubscription;
   /** The subscription was there before. */
   readonly known: boolean;
   readonly at: number;
 }
 
-export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetained">): Delivery {
+export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetained">): SessionDelivery {
   function send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached {
     let sent = 0;
     let awaited = 0;
@@ -41,11 +47,11 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
         properties,
       };
       if (qos === 0) {
-        const message: Message = { ...envelope, payload: published.payload, qos, identifiers, at };
+        const message: SessionMessage = { ...envelope, payload: published.payload, qos, identifiers, at };
         if (state.link?.deliver(message)) sent++;
       } else {
         kept ??= ownBytes(published.payload);
-        const message: Message = { ...envelope, payload: kept, qos, identifiers, at };
+        const message: SessionMessage = { ...envelope, payload: kept, qos, identifiers, at };
         if (queues.queue(state, message, receipt, settled)) awaited++;
       }
     }
@@ -58,7 +64,7 @@ export function createDelivery(queues: Pick<MessageQueues, "queue" | "lastRetain
     if (deviceSessions.retained.size === 0) return;
     if (subscription.retainHandling === 2 || (subscription.retainHandling === 1 && known)) return;
     if (subscription.qos > 0) {
-      const messages: Message[] = [];
+      const messages: SessionMessage[] = [];
       for (const message of retainedFor(deviceSessions, wanted, Number.POSITIVE_INFINITY)) {
         if (message !== null && message.qos > 0 && !isExpired(message, at)) messages.push(message);
       }
@@ -83,7 +89,7 @@ function* retainedFor(
   { retained: all }: DeviceSessions,
   { filter, subscription }: Wanted,
   last: number,
-): Generator<Message | null, undefined> {
+): Generator<SessionMessage | null, undefined> {
   let looked = 0;
   const identifiers = subscription.identifier === null ? [] : [subscription.identifier];
   for (const [topic, { order, ...retained }] of all) {
@@ -94,7 +100,7 @@ function* retainedFor(
   }
 }
 
-function* atQos0(messages: Iterable<Message | null>): Generator<Message | null, undefined> {
+function* atQos0(messages: Iterable<SessionMessage | null>): Generator<SessionMessage | null, undefined> {
   // A message of another QoS has been looked at for nothing as well.
   for (const message of messages) yield message?.qos === 0 ? message : null;
 }

@@ -4,9 +4,9 @@ import type { DeviceEntry } from "../directory/entries.js";
 import { mayReceive } from "../policies.js";
 import { createWorkBudget } from "../uplinks/work-budget.js";
 import { firstAck } from "./first-ack.js";
-import { inboxClientOf } from "./inboxes.js";
+import { findInboxClient } from "./inboxes.js";
 import type { SessionRecords } from "./records.js";
-import { isInboxOf, routeTo } from "./routing.js";
+import { isDeviceInbox, routeTo } from "./routing.js";
 import type { SessionRegistry } from "./session-registry.js";
 import { type DeviceSessions, expiresAt, type Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
@@ -39,7 +39,7 @@ interface Reach {
 type Sent = "none" | "sent" | "awaited";
 
 /** Messages of ours on their way to sessions, connected or not. */
-export interface Downlinks {
+export interface SessionDownlinks {
   /**
    * Null: it would reach no session of the device. `protocol`: the device's, if the caller knows it; it saves looking
    * up devices that are not there.
@@ -73,19 +73,19 @@ interface DownlinksDeps {
  */
 const downlinkBytesMax = 640 * 1024;
 
-export function createDownlinks(deps: DownlinksDeps): Downlinks {
+export function createDownlinks(deps: DownlinksDeps): SessionDownlinks {
   const { registry, records, directory, now, onClosed } = deps;
   // Not the one of what is on its way to the disk: a full disk ends no question.
   const work = createWorkBudget();
-  function reachOf(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
+  function findReach(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     if (!mayBeSent(entry, topic)) return null;
     const { deviceID, protocol } = entry.device;
-    const opens = inboxClientOf(protocol);
+    const opens = findInboxClient(protocol);
     const deviceSessions = registry.get(entry.id);
     // A message that waits is one that is acknowledged.
     const qos = opens === null ? asked : 1;
     const found = deviceSessions === undefined ? null : reachIn(deviceSessions, entry, topic, qos);
-    if (found !== null || opens === null || !isInboxOf(deviceID, topic)) return found;
+    if (found !== null || opens === null || !isDeviceInbox(deviceID, topic)) return found;
     return { entry, qos: 1, outlives: true, isLive: false, opens };
   }
 
@@ -113,16 +113,16 @@ export function createDownlinks(deps: DownlinksDeps): Downlinks {
 
   return {
     reach: async (device, protocol, topic, qos) => {
-      const mayWait = protocol === null || inboxClientOf(protocol) !== null;
+      const mayWait = protocol === null || findInboxClient(protocol) !== null;
       if (!mayWait && registry.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined) return null;
       // What is found here is remembered: the sending that follows costs nothing more.
       const cost = registry.publishCost(device, topic);
-      return work.run(entry.device.tenant, cost, () => reachOf(entry, topic, qos));
+      return work.run(entry.device.tenant, cost, () => findReach(entry, topic, qos));
     },
     send: (to, { ttl, ...downlink }, settled, kept) => {
-      const found = reachOf(to, downlink.topic, downlink.qos);
+      const found = findReach(to, downlink.topic, downlink.qos);
       if (found === null) return "none";
       const message = { ...downlink, properties: expiry(ttl) };
       if (message.payload.length > downlinkBytesMax) return "none";
@@ -162,9 +162,9 @@ function expiry(ttl: number): MessageProperties | null {
 
 /** Of every shard of the process. */
 export function downlinksOfShards(
-  shards: ByShard<Downlinks>,
+  shards: ByShard<SessionDownlinks>,
   directory: DownlinksDeps["directory"],
-): Downlinks {
+): SessionDownlinks {
   const [only] = shards.all;
   if (shards.isSingle && only !== undefined) return only;
   return {

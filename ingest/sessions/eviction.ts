@@ -2,7 +2,7 @@
  * Ends sessions and retained messages: when their time is over, to make room for another session, and with the device.
  */
 import { createSlice } from "../../store/lib/turns.js";
-import { count, type Meter } from "../meter.js";
+import { addCount, type Meter } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import type { MessageQueues } from "./message-queues.js";
@@ -75,7 +75,7 @@ export function createSessionEviction(
       if (deviceSessions.sessions.size < sessionsPerDeviceMax) return;
       const longest = longestAway(deviceSessions);
       if (longest === undefined) return;
-      count(meter.dropped, "session_room");
+      addCount(meter.dropped, "session_room");
       drop(deviceSessions, longest);
     },
     forgetIfEmpty,

@@ -86,7 +86,7 @@ export function createHeldBytes(bytesMax: number): HeldBytes {
 }
 
 /** What a session itself takes: of a loaded one, and to compare with. */
-export function ownBytesOf({ subscriptions, platform, unreleased, will }: OwnPart): number {
+export function countOwnBytes({ subscriptions, platform, unreleased, will }: OwnPart): number {
   let bytes = weightOfWill(will) + weightOfPlatform(platform) + unreleased.size * unreleasedBytes;
   for (const filter of subscriptions.keys()) bytes += weightOfFilter(filter);
   return bytes;

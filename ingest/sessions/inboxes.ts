@@ -8,6 +8,6 @@ export const httpClientID = "http";
 const clientIDs: ReadonlyMap<number, string> = new Map([[5, httpClientID]]);
 
 /** The client id under which a device of this protocol fetches what waits for it; null: it has to be connected. */
-export function inboxClientOf(protocol: number): string | null {
+export function findInboxClient(protocol: number): string | null {
   return clientIDs.get(protocol) ?? null;
 }

@@ -1,17 +1,17 @@
 import { ownMap } from "../messages/shared-empty.js";
-import { count, type Meter } from "../meter.js";
+import { addCount, type Meter } from "../meter.js";
 import { outgoingBytesMax, retainedBytesMax, retainedMessagesMax } from "./bounds.js";
 import type { Changes } from "./changes.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { Published } from "./events.js";
 import type { HeldBytes } from "./held-bytes.js";
-import type { DeviceSessions, Message, Outgoing, SessionState, Settled } from "./state.js";
+import type { DeviceSessions, Outgoing, SessionMessage, SessionState, Settled } from "./state.js";
 import { weightOfMessage } from "./weights.js";
 
 /** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
 export interface MessageQueues {
   /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: no room, counted. */
-  queue(state: SessionState, message: Message, receipt?: number | null, settled?: Settled): boolean;
+  queue(state: SessionState, message: SessionMessage, receipt?: number | null, settled?: Settled): boolean;
   /** PUBREC has come. */
   received(state: SessionState, messageID: number): void;
   settle(state: SessionState, messageID: number, acknowledged: boolean): void;
@@ -40,7 +40,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
 
   function queue(
     state: SessionState,
-    message: Message,
+    message: SessionMessage,
     receipt: number | null = null,
     settled?: Settled,
   ): boolean {
@@ -54,7 +54,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       state.outgoingBytes + bytes > outgoingBytesMax ||
       !held.take(state.tenant, bytes);
     if (full) {
-      count(meter.dropped, "queue_full");
+      addCount(meter.dropped, "queue_full");
       return false;
     }
     const qos = message.qos === 2 ? 2 : 1;
@@ -77,7 +77,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       (old === undefined && deviceSessions.retained.size >= retainedMessagesMax) ||
       (grown > 0 && deviceSessions.retainedBytes + grown > retainedBytesMax) ||
       (grown > 0 && !held.take(deviceSessions.tenant, grown));
-    if (bytes > 0 && full) return count(meter.dropped, "retained_full");
+    if (bytes > 0 && full) return addCount(meter.dropped, "retained_full");
     if (bytes === 0 && old === undefined) return;
     if (grown < 0) held.give(deviceSessions.tenant, -grown);
     const retained = ownMap(deviceSessions.retained);

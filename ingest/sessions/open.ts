@@ -8,14 +8,14 @@ import { createLock, nextTurn } from "../../store/lib/turns.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { OnFailed } from "../followers/failures.js";
 import { followJournal, type RecordConsumer } from "../followers/follower.js";
-import type { Narrow } from "../followers/narrowing.js";
+import type { StartIsolation } from "../followers/narrowing.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";
 import { createChanges, type Marked } from "./changes.js";
 import { createPendingReceipts, type PendingReceipts, takeUpReceipts } from "./pending-receipts.js";
 import { replay } from "./replay.js";
 import { createSessionRegistry, type SessionRegistry } from "./session-registry.js";
-import { loadSessions, rowsOf } from "./snapshot.js";
+import { createSnapshotRows, loadSessions } from "./snapshot.js";
 
 export interface SavedSessions {
   readonly registry: SessionRegistry;
@@ -35,7 +35,7 @@ export interface SavedSessions {
 /** What a replay is told of, and asks, about single records. */
 export interface ReplayGuard {
   readonly onFailed: OnFailed;
-  readonly narrow: Narrow;
+  readonly narrow: StartIsolation;
 }
 
 /**
@@ -91,7 +91,7 @@ export async function openSessions(
     if (journalID === savedID && !isNew) return;
     const marked = changes.take();
     try {
-      const changed = rowsOf(registry, isNew ? everything(registry) : marked);
+      const changed = createSnapshotRows(registry, isNew ? everything(registry) : marked);
       await stored?.();
       await store.save(changed, journalID);
       savedID = journalID;

@@ -1,5 +1,5 @@
-import { count, type Meter } from "../meter.js";
-import type { Accept, Origin, Uplink } from "../uplinks/accept.js";
+import { addCount, type Meter } from "../meter.js";
+import type { Accept, AcceptedUplink, Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
 import type { SessionRegistry } from "./session-registry.js";
 
@@ -22,7 +22,7 @@ export interface PublishContext {
 export function publishUplink(
   { accept, registry, work, now }: PublishContext,
   origin: Origin,
-  uplink: Uplink,
+  uplink: AcceptedUplink,
   isRefused: boolean,
   cost: number,
   kept: () => void,
@@ -49,7 +49,7 @@ export function publishUplink(
 
 /** Counts a message that is refused before the journal, or, by a policy, kept as an event only. */
 export function countRefusal(meter: Meter, tenant: number, reason: "topic" | "oversize" | "policy"): void {
-  if (reason === "policy") count(meter.policyRefused, "publish");
-  else count(meter.messagesRefused, reason);
+  if (reason === "policy") addCount(meter.policyRefused, "publish");
+  else addCount(meter.messagesRefused, reason);
   meter.rates.refused(tenant, reason, 1);
 }

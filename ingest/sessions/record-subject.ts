@@ -6,7 +6,7 @@ import type { Origin } from "../uplinks/accept.js";
 import type { SessionState } from "./state.js";
 
 /** Who a record of a session is about. */
-export function subjectOf({ device, connection, session, ip }: Origin) {
+export function toRecordSubject({ device, connection, session, ip }: Origin) {
   return { tenant: device.device.tenant, device: device.id, connection, session, ip };
 }
 

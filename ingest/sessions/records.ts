@@ -8,7 +8,7 @@ import type { Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";
 import { type ConnectionRecords, createConnectionRecords } from "./connection-records.js";
 import { createDownlinkRecords, type DownMessage } from "./downlink-records.js";
-import { appendOrApply, subjectOf } from "./record-subject.js";
+import { appendOrApply, toRecordSubject } from "./record-subject.js";
 import type { SessionRegistry } from "./session-registry.js";
 import { isExpired, type SessionState, type Settled } from "./state.js";
 import { createSubscriptionRecords, type SubscriptionRecords } from "./subscription-records.js";
@@ -54,25 +54,33 @@ export function createSessionRecords(
     ...createConnectionRecords(journal, registry, micros, onEnded),
     ...createSubscriptionRecords(journal, registry, micros),
     release: (origin, state, messageID, done) => {
-      journal.append({ ...subjectOf(origin), kind: recordKinds.release, messageID }, () => {
+      journal.append({ ...toRecordSubject(origin), kind: recordKinds.release, messageID }, () => {
         registry.released(state, messageID);
         done();
       });
     },
     endBatch: (origin, batchID, refusedLines, done) => {
       const refused = Math.min(refusedLines, refusedLinesMax);
-      journal.append({ ...subjectOf(origin), kind: recordKinds.batch, batchID, refusedLines: refused }, done);
+      journal.append(
+        { ...toRecordSubject(origin), kind: recordKinds.batch, batchID, refusedLines: refused },
+        done,
+      );
     },
     received: (origin, state, messageID, done) =>
-      appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.received, messageID }, () => {
-        registry.received(state, messageID);
-        done();
-      }),
+      appendOrApply(
+        journal,
+        state,
+        { ...toRecordSubject(origin), kind: recordKinds.received, messageID },
+        () => {
+          registry.received(state, messageID);
+          done();
+        },
+      ),
     delivered: (origin, state, messageID, acknowledged) =>
       appendOrApply(
         journal,
         state,
-        { ...subjectOf(origin), kind: recordKinds.delivered, messageID, acknowledged },
+        { ...toRecordSubject(origin), kind: recordKinds.delivered, messageID, acknowledged },
         () => registry.delivered(state, messageID, acknowledged),
       ),
     send: ({ id: device, device: { tenant } }, message, settled, kept) =>

@@ -1,5 +1,5 @@
 import { endsWithConnection, type MessageProperties } from "../../store/journal/message.js";
-import type { Downlink, Downlinks, JournalInput, JournalRecord } from "../../store/journal/record.js";
+import type { Downlink, DownlinksRecord, JournalInput, JournalRecord } from "../../store/journal/record.js";
 import {
   decodeConnectDetails,
   decodeDisconnectDetails,
@@ -36,7 +36,7 @@ function ofSession<Input extends { readonly device: number; readonly session: nu
 /** Sends again what a record sent to one device. */
 function sendAgain(
   registry: SessionRegistry,
-  { topic, payload, qos, receivedAt: at }: JournalRecord<Downlink | Downlinks>,
+  { topic, payload, qos, receivedAt: at }: JournalRecord<Downlink | DownlinksRecord>,
   held: PendingReceipts,
   to: { device: number; receipt: number | null; properties: MessageProperties | null },
 ): void {
@@ -113,11 +113,11 @@ const appliers: { readonly [Kind in RecordKind]?: Applier<OfKind<Kind>> } = {
 };
 
 type Addressed =
-  | Pick<Downlinks, "kind" | "details">
-  | Pick<Exclude<JournalInput, Downlinks>, "kind" | "device">;
+  | Pick<DownlinksRecord, "kind" | "details">
+  | Pick<Exclude<JournalInput, DownlinksRecord>, "kind" | "device">;
 
 /** Devices whose sessions a record changes: its own, or those that one message of ours goes to. */
-export function devicesOf(record: Addressed): number[] {
+export function listRecordDevices(record: Addressed): number[] {
   if (record.kind !== recordKinds.downlinks) return [record.device];
   return decodeDownlinksDetails(record.details).to.map(({ device }) => device);
 }

@@ -15,7 +15,7 @@ type Reader = Pick<SessionState, "subscriptions" | "hasInbox">;
  * [MQTT-3.3.4-2], or null. `ofOwn`: the client itself published it (No Local, [MQTT-3.8.3-3]).
  */
 export function routeTo(reader: Reader, deviceID: string, topic: string, ofOwn = false): Route | null {
-  if (!looksLikeInbox(topic) || !isInboxOf(deviceID, topic)) return covered(reader, topic, ofOwn);
+  if (!looksLikeInbox(topic) || !isDeviceInbox(deviceID, topic)) return covered(reader, topic, ofOwn);
   // The inbox has two names, and a subscription of its own.
   const alias = inboxAlias(deviceID);
   const named = covered(reader, inboxTopic, ofOwn);
@@ -29,7 +29,7 @@ export function routeTo(reader: Reader, deviceID: string, topic: string, ofOwn =
 const inbox: Route = { topic: inboxTopic, qos: inboxQos, retainAsPublished: false, identifiers: [] };
 
 /** Whether a filter names the inbox: then it takes the place of the subscription that each session begins with. */
-export function isInboxOf(deviceID: string, filter: string): boolean {
+export function isDeviceInbox(deviceID: string, filter: string): boolean {
   return filter === inboxTopic || filter === inboxAlias(deviceID);
 }
 

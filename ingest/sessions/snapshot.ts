@@ -1,5 +1,5 @@
-import type { MessageProperties, Subscription, Will } from "../../store/journal/message.js";
-import { readProperties, type WrittenProperties, writeProperties } from "../../store/journal/properties.js";
+import type { MessageProperties, MqttSubscription, Will } from "../../store/journal/message.js";
+import { decodeProperties, type WrittenProperties, writeProperties } from "../../store/journal/properties.js";
 import { forEachInSlices } from "../../store/lib/turns.js";
 import type {
   MessageRow,
@@ -12,7 +12,7 @@ import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 import type { PlatformPart } from "../messages/platform-subscriptions.js";
 import { ownMap } from "../messages/shared-empty.js";
 import type { Marked } from "./changes.js";
-import { ownBytesOf } from "./held-bytes.js";
+import { countOwnBytes } from "./held-bytes.js";
 import type { SessionRegistry } from "./session-registry.js";
 import {
   createDeviceSessions,
@@ -23,7 +23,7 @@ import {
   type Retained,
   type SessionState,
 } from "./state.js";
-import { subscriptionsOf } from "./subscriptions.js";
+import { createSubscriptions } from "./subscriptions.js";
 import { weightOfMessage } from "./weights.js";
 
 /** The state as rows, and back. */
@@ -72,7 +72,7 @@ export async function loadSessions(store: SessionStore): Promise<DeviceSessions[
  * for they change; messages do not, so only their keys are noted, and their rows are made one by one as they are
  * written.
  */
-export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
+export function createSnapshotRows(registry: SessionRegistry, marked: Marked): RowChanges {
   const isThere = (state: SessionState): boolean =>
     registry.get(state.device)?.sessions.get(state.clientID) === state;
   const sessions: SessionRow[] = [];
@@ -89,7 +89,7 @@ export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
     const deviceSessions = registry.get(device);
     // A session that has taken its place is marked as well, and saved after this one is removed.
     if (deviceSessions === undefined || !isThere(state)) endedSessions.push([device, clientID]);
-    else sessions.push({ ...idsOf(deviceSessions), ...sessionRow(state) });
+    else sessions.push({ ...selectIds(deviceSessions), ...sessionRow(state) });
   }
   for (const [state, ids] of marked.messages) {
     if (!isThere(state)) continue;
@@ -101,7 +101,7 @@ export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
   }
   for (const [device, topics] of marked.retained) {
     const deviceSessions = registry.get(device);
-    const ids = deviceSessions && idsOf(deviceSessions);
+    const ids = deviceSessions && selectIds(deviceSessions);
     for (const topic of topics) {
       const message = deviceSessions?.retained.get(topic);
       if (ids === undefined || message === undefined) endedRetained.push([device, topic]);
@@ -113,7 +113,7 @@ export function rowsOf(registry: SessionRegistry, marked: Marked): RowChanges {
     for (const connection of connections) {
       const due = deviceSessions?.wills.find((one) => one.connection === connection);
       if (deviceSessions === undefined || due === undefined) endedWills.push([connection]);
-      else wills.push({ ...idsOf(deviceSessions), ...willRow(due) });
+      else wills.push({ ...selectIds(deviceSessions), ...willRow(due) });
     }
   }
   return {
@@ -152,7 +152,7 @@ function* retainedRows(retained: Iterable<RetainedThen>): Generator<RetainedRow>
   for (const { ids, topic, message } of retained) yield { ...ids, topic, ...retainedRow(message) };
 }
 
-function idsOf({ tenant, device, deviceID }: DeviceSessions): Ids {
+function selectIds({ tenant, device, deviceID }: DeviceSessions): Ids {
   return { tenant, device, deviceID };
 }
 
@@ -187,11 +187,11 @@ function toSession(row: SessionRow): SessionState {
     lastMessageID: row.lastMessageID,
     hasInbox: row.hasInbox === 1,
     will: row.will === null ? null : toWill(row.will, row.willPayload ?? new Uint8Array(0)),
-    subscriptions: subscriptionsOf(JSON.parse(row.subscriptions) as [string, Subscription][]),
+    subscriptions: createSubscriptions(JSON.parse(row.subscriptions) as [string, MqttSubscription][]),
     platform: row.platform === null ? null : (new Map(JSON.parse(row.platform)) as PlatformPart),
     unreleased: new Set(JSON.parse(row.unreleased) as number[]),
   });
-  state.ownBytes = ownBytesOf(state);
+  state.ownBytes = countOwnBytes(state);
   return state;
 }
 
@@ -271,7 +271,7 @@ function toWill(text: string, payload: Uint8Array): Will {
   const said = JSON.parse(text) as Omit<Will, "payload" | "properties"> & {
     readonly properties: WrittenProperties | null;
   };
-  const properties = said.properties === null ? null : readProperties(said.properties);
+  const properties = said.properties === null ? null : decodeProperties(said.properties);
   return { ...said, payload: bytes(payload), properties };
 }
 
@@ -280,7 +280,7 @@ function propertiesText(properties: MessageProperties | null): string | null {
 }
 
 function toProperties(text: string | null): MessageProperties | null {
-  return text === null ? null : readProperties(JSON.parse(text) as WrittenProperties);
+  return text === null ? null : decodeProperties(JSON.parse(text) as WrittenProperties);
 }
 
 /** libSQL returns blobs as ArrayBuffer. */

@@ -42,11 +42,11 @@ export interface SessionState {
   /** Packet ids of QoS 2 messages that came up and are not released. */
   unreleased: ReadonlySet<number>;
   /** The present connection. */
-  link: Link | null;
+  link: SessionLink | null;
 }
 
 /** A message as it goes to one client. */
-export interface Message {
+export interface SessionMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
@@ -58,7 +58,7 @@ export interface Message {
   readonly at: number;
 }
 
-export interface Outgoing extends Message {
+export interface Outgoing extends SessionMessage {
   readonly messageID: number;
   readonly qos: 1 | 2;
   /** The client may have seen it. */
@@ -75,13 +75,13 @@ export interface Outgoing extends Message {
 export type Settled = (acknowledged: boolean) => void;
 
 /** A live connection as its session's state uses it. */
-export interface Link {
+export interface SessionLink {
   /** At QoS 0; false if the reader is too slow for it. */
-  deliver(message: Message): boolean;
+  deliver(message: SessionMessage): boolean;
   /** The message is in the state's `outgoing`. */
   send(message: Outgoing): void;
   /** Retained messages at QoS 0, taken as quickly as the client reads; null: some have been looked at, for nothing. */
-  handOver(messages: Iterator<Message | null>): void;
+  handOver(messages: Iterator<SessionMessage | null>): void;
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
   /** Messages wait in the session until the client fetches them, rather than being on their way to it. */
@@ -169,7 +169,7 @@ export function expiresAt({ connection, endedAt, expiry }: SessionState): number
 
 /** Whether a message's time is over. */
 export function isExpired(
-  { properties, at }: Pick<Message, "properties" | "at">,
+  { properties, at }: Pick<SessionMessage, "properties" | "at">,
   nowMicros: number,
 ): boolean {
   const expiry = properties?.messageExpiryInterval;

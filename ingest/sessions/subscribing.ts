@@ -1,17 +1,17 @@
 /** What sessions subscribe to, at their clients' wish and at the platform's, and what matching it costs. */
-import type { PlatformSubscription, Subscription } from "../../store/journal/message.js";
+import type { MqttSubscription, PlatformSubscription } from "../../store/journal/message.js";
 import { decidedByClient, differs, platformSteps } from "../messages/platform-subscriptions.js";
-import type { Delivery } from "./delivery.js";
+import type { SessionDelivery } from "./delivery.js";
 import type { DirtySet } from "./dirty-set.js";
 import type { HeldBytes } from "./held-bytes.js";
-import { isInboxOf } from "./routing.js";
+import { isDeviceInbox } from "./routing.js";
 import type { DeviceSessions, SessionState } from "./state.js";
 import { ownSubscriptions } from "./subscriptions.js";
 import { weightOfFilter, weightOfPlatform } from "./weights.js";
 
 /** Costs are counted in characters of topic filters that are compared. */
 export interface Subscribing {
-  subscribe(state: SessionState, filter: string, subscription: Subscription, at: number): void;
+  subscribe(state: SessionState, filter: string, subscription: MqttSubscription, at: number): void;
   unsubscribe(state: SessionState, filter: string): void;
   /** Whether the platform wants other subscriptions of the session than it was last brought up to. */
   differsFromPlatform(state: SessionState, wanted: readonly PlatformSubscription[]): boolean;
@@ -28,10 +28,10 @@ export function createSubscribing(
   registry: ReadonlyMap<number, DeviceSessions>,
   dirtySet: DirtySet,
   held: HeldBytes,
-  delivery: Delivery,
+  delivery: SessionDelivery,
 ): Subscribing {
   /** Subscribes, and hands over the retained messages that are asked for. */
-  function add(state: SessionState, filter: string, subscription: Subscription, at: number): void {
+  function add(state: SessionState, filter: string, subscription: MqttSubscription, at: number): void {
     const known = state.subscriptions.has(filter);
     const subscriptions = ownSubscriptions(state.subscriptions);
     subscriptions.set(filter, subscription);
@@ -50,10 +50,11 @@ export function createSubscribing(
   /** The client itself has said what it wants of its inbox. */
   function takeInbox(state: SessionState, filter: string): void {
     const deviceSessions = registry.get(state.device);
-    if (deviceSessions !== undefined && isInboxOf(deviceSessions.deviceID, filter)) state.hasInbox = false;
+    if (deviceSessions !== undefined && isDeviceInbox(deviceSessions.deviceID, filter))
+      state.hasInbox = false;
   }
 
-  const retainedOf = (device: number): number => registry.get(device)?.retained.size ?? 0;
+  const countRetained = (device: number): number => registry.get(device)?.retained.size ?? 0;
 
   return {
     subscribe: (state, filter, subscription, at) => {
@@ -83,9 +84,9 @@ export function createSubscribing(
       }
       return cost;
     },
-    subscribeCost: (device, filters) => filters * retainedOf(device) * retainedCost,
+    subscribeCost: (device, filters) => filters * countRetained(device) * retainedCost,
     platformCost: (state, wanted) => {
-      const retained = retainedOf(state.device);
+      const retained = countRetained(state.device);
       if (retained * wanted.length === 0) return 0;
       let filters = 0;
       for (const { topic, qos } of wanted) if (state.platform?.get(topic)?.qos !== qos) filters++;

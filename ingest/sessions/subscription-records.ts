@@ -1,15 +1,15 @@
 /** Records of what sessions subscribe to: at their clients' wish, and at the platform's. */
 import type { Journal } from "../../store/journal/journal.js";
-import type { PlatformSubscription, Subscription } from "../../store/journal/message.js";
+import type { MqttSubscription, PlatformSubscription } from "../../store/journal/message.js";
 import type { JournalInput } from "../../store/journal/record.js";
 import { encodePlatformDetails, encodeSubscribeDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import type { Origin } from "../uplinks/accept.js";
-import { appendOrApply, subjectOf } from "./record-subject.js";
+import { appendOrApply, toRecordSubject } from "./record-subject.js";
 import type { SessionRegistry } from "./session-registry.js";
 import type { SessionState } from "./state.js";
 
-export type Filters = readonly (readonly [filter: string, subscription: Subscription])[];
+export type Filters = readonly (readonly [filter: string, subscription: MqttSubscription])[];
 
 export interface SubscriptionRecords {
   /** Brings the session up to what the platform subscribes it to. */
@@ -39,11 +39,16 @@ export function createSubscriptionRecords(
       const details = encodePlatformDetails(wanted);
       const at = micros();
       asked.set(state, pending + 1);
-      appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.platform, details }, () => {
-        asked.set(state, (asked.get(state) ?? 1) - 1);
-        registry.subscribeByPlatform(state, wanted, at);
-        done?.();
-      });
+      appendOrApply(
+        journal,
+        state,
+        { ...toRecordSubject(origin), kind: recordKinds.platform, details },
+        () => {
+          asked.set(state, (asked.get(state) ?? 1) - 1);
+          registry.subscribeByPlatform(state, wanted, at);
+          done?.();
+        },
+      );
     },
     subscribe: (origin, state, filters, done) => {
       const last = filters.length - 1;
@@ -51,7 +56,7 @@ export function createSubscriptionRecords(
       for (const [i, [filter, subscription]] of filters.entries()) {
         const { qos, noLocal, retainAsPublished } = subscription;
         const input: JournalInput = {
-          ...subjectOf(origin),
+          ...toRecordSubject(origin),
           kind: recordKinds.subscribe,
           filter,
           qos,
@@ -70,10 +75,15 @@ export function createSubscriptionRecords(
     unsubscribe: (origin, state, filters, done) => {
       const last = filters.length - 1;
       for (const [i, filter] of filters.entries()) {
-        appendOrApply(journal, state, { ...subjectOf(origin), kind: recordKinds.unsubscribe, filter }, () => {
-          registry.unsubscribe(state, filter);
-          if (i === last) done();
-        });
+        appendOrApply(
+          journal,
+          state,
+          { ...toRecordSubject(origin), kind: recordKinds.unsubscribe, filter },
+          () => {
+            registry.unsubscribe(state, filter);
+            if (i === last) done();
+          },
+        );
       }
     },
   };

@@ -1,4 +1,4 @@
-import type { Subscription } from "../../store/journal/message.js";
+import type { MqttSubscription } from "../../store/journal/message.js";
 import { createFilterTrie, type FilterTrie } from "../messages/filter-trie.js";
 import { createTopicMemory, type RememberedTopics } from "./remembered-topics.js";
 
@@ -12,7 +12,7 @@ export interface Grant {
 }
 
 /** A client's subscriptions by topic filter, in the order in which they came. */
-export interface Subscriptions extends ReadonlyMap<string, Subscription> {
+export interface Subscriptions extends ReadonlyMap<string, MqttSubscription> {
   /** `ofOwn`: the client itself has published it (No Local, [MQTT-3.8.3-3]). Null: none covers the topic. */
   grant(topic: string, ofOwn: boolean): Grant | null;
   /** UTF-16 units of all filters. */
@@ -21,7 +21,7 @@ export interface Subscriptions extends ReadonlyMap<string, Subscription> {
   costOf(topic: string): number;
 }
 
-export const noSubscriptions: Subscriptions = Object.assign(new Map<string, Subscription>(), {
+export const noSubscriptions: Subscriptions = Object.assign(new Map<string, MqttSubscription>(), {
   grant: () => null,
   filtersLength: 0,
   costOf: () => 0,
@@ -32,7 +32,7 @@ export function ownSubscriptions(held: Subscriptions): SubscriptionMap {
   return held === noSubscriptions ? new SubscriptionMap() : (held as SubscriptionMap);
 }
 
-export function subscriptionsOf(all: Iterable<readonly [string, Subscription]>): Subscriptions {
+export function createSubscriptions(all: Iterable<readonly [string, MqttSubscription]>): Subscriptions {
   const made = new SubscriptionMap();
   for (const [filter, subscription] of all) made.set(filter, subscription);
   return made.size === 0 ? noSubscriptions : made;
@@ -50,9 +50,9 @@ interface Remembered {
   ofOwn: Grant | null | undefined;
 }
 
-class SubscriptionMap extends Map<string, Subscription> implements Subscriptions {
+class SubscriptionMap extends Map<string, MqttSubscription> implements Subscriptions {
   /** Made when the first message comes: many clients only publish. */
-  #trie: FilterTrie<Subscription> | null = null;
+  #trie: FilterTrie<MqttSubscription> | null = null;
   #remembered: RememberedTopics<Remembered> | null = null;
   #length = 0;
 
@@ -60,7 +60,7 @@ class SubscriptionMap extends Map<string, Subscription> implements Subscriptions
     return this.#length;
   }
 
-  override set(filter: string, subscription: Subscription): this {
+  override set(filter: string, subscription: MqttSubscription): this {
     if (!this.has(filter)) this.#length += filter.length;
     this.#trie?.set(filter, subscription);
     this.#remembered?.forget();
@@ -97,11 +97,11 @@ class SubscriptionMap extends Map<string, Subscription> implements Subscriptions
       this.#trie = createFilterTrie();
       for (const [filter, subscription] of this) this.#trie.set(filter, subscription);
     }
-    return grantOf(this.#trie.covering(topic), ofOwn);
+    return mergeGrant(this.#trie.covering(topic), ofOwn);
   }
 }
 
-function grantOf(covering: readonly Subscription[], ofOwn: boolean): Grant | null {
+function mergeGrant(covering: readonly MqttSubscription[], ofOwn: boolean): Grant | null {
   let qos = -1;
   let retainAsPublished = false;
   let identifiers: number[] | null = null;

@@ -17,7 +17,7 @@ export interface Origin {
   readonly ip: string;
 }
 
-export interface Uplink {
+export interface AcceptedUplink {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: number;
@@ -46,7 +46,7 @@ export interface Accept {
    * `done` is called when the message is kept; until then nothing may be acknowledged. A message that is refused by a
    * policy is kept as an event, without points.
    */
-  uplink(origin: Origin, uplink: Uplink, refused: boolean, done?: () => void): void;
+  uplink(origin: Origin, uplink: AcceptedUplink, refused: boolean, done?: () => void): void;
   /** Records that a known device was refused. */
   deny(device: DeviceEntry, ip: string, clientID: string, keepAlive: number): void;
   /** Resolves once everything taken so far is on disk, or the journal closes. */
@@ -58,13 +58,13 @@ export interface Accept {
 }
 
 /** Nearly all have none: no object is made for them. */
-function detailsOf({ properties, sentAt = null, key = null, batch = null }: Uplink) {
+function createDetails({ properties, sentAt = null, key = null, batch = null }: AcceptedUplink) {
   if (properties === null && sentAt === null && key === null && batch === null) return null;
   return encodeUplinkDetails({ properties, isWill: false, sentAt, key, batch });
 }
 
 /** With the device it names a session; 32 bits suffice within the few sessions of one device. */
-export function sessionOf(clientID: string): number {
+export function hashClientID(clientID: string): number {
   return crc32c(Buffer.from(clientID));
 }
 
@@ -90,7 +90,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
           refused,
           ip: origin.ip,
           topic: uplink.topic,
-          details: detailsOf(uplink),
+          details: createDetails(uplink),
           payload: uplink.payload,
         },
         done,
@@ -101,7 +101,7 @@ export function createAccept(journal: Journal, meter: Meter, backlogFull: () => 
         kind: recordKinds.denial,
         tenant: device.device.tenant,
         device: device.id,
-        session: sessionOf(clientID),
+        session: hashClientID(clientID),
         ip,
         clientID,
         keepAlive,

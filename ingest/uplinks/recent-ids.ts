@@ -35,7 +35,7 @@ export function createRecentIDs(mayGrow: (bytes: number) => boolean): RecentIDs 
   }
 
   function find(id: string): number {
-    const at = hashes.indexOf(hashOf(id));
+    const at = hashes.indexOf(hashID(id));
     return at < size ? at : -1;
   }
 
@@ -48,7 +48,7 @@ export function createRecentIDs(mayGrow: (bytes: number) => boolean): RecentIDs 
       // Once the oldest are overwritten, their order would not survive a growth.
       if (size === hashes.length && size < recentIDsMax && next === 0) grow();
       const at = size < hashes.length ? size++ : next++ % size;
-      hashes[at] = hashOf(id);
+      hashes[at] = hashID(id);
       values[at] = value;
     },
   };
@@ -57,7 +57,7 @@ export function createRecentIDs(mayGrow: (bytes: number) => boolean): RecentIDs 
 /** No id has this hash. */
 const none = 0n;
 
-function hashOf(id: string): bigint {
+function hashID(id: string): bigint {
   const hash = createHash("sha256").update(id).digest().readBigUInt64LE(0);
   return hash === none ? 1n : hash;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { connectionOf, type Disconnect, type JournalRecord } from "../../store/journal/record.js";
+import { type Disconnect, findConnectionID, type JournalRecord } from "../../store/journal/record.js";
 import { decodeDisconnectDetails, decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 
@@ -51,7 +51,7 @@ export async function takenBefore(
   let sent = 0;
   for await (const record of history(own.device, recordsMax)) {
     if (!("session" in record) || record.session !== own.session) continue;
-    const connection = connectionOf(record);
+    const connection = findConnectionID(record);
     if (connection >= own.connection) continue;
     // A will carries its connection's number and may come hours after its end.
     if (record.kind === recordKinds.uplink && decodeUplinkDetails(record.details).isWill) continue;
@@ -59,7 +59,7 @@ export async function takenBefore(
       const ended = record.kind === recordKinds.disconnect ? record : null;
       if (ended?.orderly === true) return taken;
       const left = newest ? killedAt : 0;
-      const endedAt = ended === null ? Math.max(left, record.receivedAt) : endOf(ended);
+      const endedAt = ended === null ? Math.max(left, record.receivedAt) : readEndTime(ended);
       walk = { connection, endedAt };
       newest = false;
     }
@@ -76,6 +76,6 @@ export async function takenBefore(
 }
 
 /** A connection that a killed run left open is ended by the next start, which records when it ended. */
-function endOf({ details, receivedAt }: JournalRecord<Disconnect>): number {
+function readEndTime({ details, receivedAt }: JournalRecord<Disconnect>): number {
   return decodeDisconnectDetails(details).endedAt ?? receivedAt;
 }

@@ -8,13 +8,13 @@ import { createRecentIDs, type RecentIDs, recentIDsMax } from "./recent-ids.js";
 /** What a device has sent under ids of its own, so that it is not taken twice. */
 export interface Repeats {
   /** Ids of its last messages. */
-  keys(device: DeviceOf, mayGrow: MayGrow): Promise<RecentIDs>;
+  keys(device: OwnedDevice, mayGrow: MayGrow): Promise<RecentIDs>;
   /** Ids of its last batches, each with the number of lines that were refused for good. */
-  batches(device: DeviceOf, mayGrow: MayGrow): Promise<RecentBatches>;
+  batches(device: OwnedDevice, mayGrow: MayGrow): Promise<RecentBatches>;
 }
 
 /** A device of a tenant. */
-interface DeviceOf {
+interface OwnedDevice {
   readonly device: number;
   readonly tenant: number;
 }
@@ -77,7 +77,7 @@ export function createRepeats(
 ): Repeats {
   const readings = createSemaphore<number>(readingsMax);
 
-  async function inTurn<T>(tenant: number, read: () => Promise<T>): Promise<T> {
+  async function readFairly<T>(tenant: number, read: () => Promise<T>): Promise<T> {
     await readings.enter(tenant, 1, { signal: null, left: () => new Error("never") });
     try {
       await readable();
@@ -102,7 +102,7 @@ export function createRepeats(
     return lines;
   }
 
-  async function keysOf(device: number, mayGrow: MayGrow): Promise<RecentIDs> {
+  async function readRecentKeys(device: number, mayGrow: MayGrow): Promise<RecentIDs> {
     const newest: string[] = [];
     for await (const record of some(history.history(device, recordsMax), recordsMax, bytesMax)) {
       if (record.kind !== recordKinds.uplink) continue;
@@ -114,7 +114,7 @@ export function createRepeats(
     return ids;
   }
 
-  async function batchesOf(device: number, mayGrow: MayGrow): Promise<RecentBatches> {
+  async function readRecentBatches(device: number, mayGrow: MayGrow): Promise<RecentBatches> {
     const newest: { readonly id: string; readonly refused: number }[] = [];
     for await (const record of history.batches(device, recentIDsMax)) {
       if (record.kind === recordKinds.batch)
@@ -128,7 +128,7 @@ export function createRepeats(
   }
 
   return {
-    keys: ({ device, tenant }, mayGrow) => inTurn(tenant, () => keysOf(device, mayGrow)),
-    batches: ({ device, tenant }, mayGrow) => inTurn(tenant, () => batchesOf(device, mayGrow)),
+    keys: ({ device, tenant }, mayGrow) => readFairly(tenant, () => readRecentKeys(device, mayGrow)),
+    batches: ({ device, tenant }, mayGrow) => readFairly(tenant, () => readRecentBatches(device, mayGrow)),
   };
 }

@@ -9,7 +9,7 @@ import {
   isWord,
   parseFormula,
 } from "./parse.js";
-import { arithmeticOf } from "./pushdown.js";
+import { toArithmetic } from "./pushdown.js";
 import { findMisspelling, rightName } from "./spelling.js";
 
 /**
@@ -44,7 +44,7 @@ interface FormulaOptions {
 }
 
 /** For stored formulas: each is computed as it was saved. */
-export const asStored: FormulaOptions = { allowUnknown: true, allowHeavy: true };
+export const storedFormulaOptions: FormulaOptions = { allowUnknown: true, allowHeavy: true };
 
 /** The dataPointIDs of a product. */
 type Names = Pick<ReadonlySet<string>, "has">;
@@ -98,11 +98,11 @@ function compile(text: string, constants: ReadonlySet<string>): Formula {
     const program = compileProgram(term, variables.length);
     return {
       variables,
-      arithmetic: arithmeticOf(parsed),
+      arithmetic: toArithmetic(parsed),
       weight,
       evaluate: (n, inputs) => {
         const values = new Float64Array(n);
-        return { values, errors: program(n, columnsOf(n, variables, inputs), values) };
+        return { values, errors: program(n, createColumns(n, variables, inputs), values) };
       },
       row: () => {
         const columns = variables.map(() => new Float64Array(1));
@@ -121,7 +121,7 @@ function compile(text: string, constants: ReadonlySet<string>): Formula {
   }
 }
 
-function columnsOf(
+function createColumns(
   n: number,
   variables: readonly string[],
   inputs: Readonly<Record<string, Float64Array>>,
@@ -162,13 +162,13 @@ function checkNew(
 function refusal(text: string, problem: FormulaProblem): StoreError {
   const misspelt = text.length > formulaCharactersMax ? null : findMisspelling(text);
   const message = misspelt?.message ?? problem.message;
-  const at = misspelt !== null ? misspelt.index + 1 : problem.column || columnOf(text, problem.token);
+  const at = misspelt !== null ? misspelt.index + 1 : problem.column || findErrorColumn(text, problem.token);
   const what = at > 0 ? `${message} (column ${at})` : message;
   return new StoreError("INVALID", `cannot use the formula: ${what}`, { expressions: what });
 }
 
 /** The column, from 1, at which a token first stands, names as whole words; 0 if it does not occur. */
-function columnOf(text: string, token: string): number {
+function findErrorColumn(text: string, token: string): number {
   if (token === "") return 0;
   if (!/^[\p{L}_$]/u.test(token)) return text.indexOf(token) + 1;
   const plain = token.replaceAll("$", "\\$");

@@ -13,7 +13,7 @@ const minus = operators.get("unaryMinus");
 const plus = operators.get("unaryPlus");
 
 /** The formula as an engine can compute it; null unless it is plain arithmetic over its own data point alone. */
-export function arithmeticOf({ term, variables }: Parsed): Arithmetic | null {
+export function toArithmetic({ term, variables }: Parsed): Arithmetic | null {
   return variables.length === 1 && variables[0] === "dataPoint" ? translate(term) : null;
 }
 

@@ -43,8 +43,8 @@ export function encloseSigned(text: string): SignedText {
 
 /** The offset after the signs and the number, name, call or parenthesis that follows them; `from` if none follows. */
 function operandEnd(text: string, from: number): number {
-  const operand = endOf(signs, text, from);
-  const digits = endOf(number, text, operand);
+  const operand = findMatchEnd(signs, text, from);
+  const digits = findMatchEnd(number, text, operand);
   if (digits > operand) return digits;
   name.lastIndex = operand;
   const named = name.exec(text);
@@ -54,7 +54,7 @@ function operandEnd(text: string, from: number): number {
   return closed < 0 ? from : closed + 1;
 }
 
-function endOf(pattern: RegExp, text: string, from: number): number {
+function findMatchEnd(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : from;
 }

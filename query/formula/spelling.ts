@@ -39,8 +39,8 @@ export function findMisspelling(text: string): Misspelling | null {
     const found = written.exec(text);
     if (found === null || (first !== null && first.index <= found.index)) continue;
     const [sign] = found;
-    const narrow = right ?? String.fromCharCode(sign.charCodeAt(0) - 0xfee0);
-    first = { index: found.index, message: inPlaceOf(narrow, sign) };
+    const halfWidth = right ?? String.fromCharCode(sign.charCodeAt(0) - 0xfee0);
+    first = { index: found.index, message: suggestReplacement(halfWidth, sign) };
   }
   return first;
 }
@@ -73,7 +73,8 @@ const names: ReadonlyMap<string, string> = new Map([
 export function rightName(name: string, isKnown: (name: string) => boolean): string {
   const lower = name.toLowerCase();
   const right = names.get(lower) ?? (lower !== name && isKnown(lower) ? lower : undefined);
-  return right === undefined ? "" : `; ${inPlaceOf(right, name)}`;
+  return right === undefined ? "" : `; ${suggestReplacement(right, name)}`;
 }
 
-const inPlaceOf = (right: string, written: string): string => `write ${right} in place of ${written}`;
+const suggestReplacement = (right: string, written: string): string =>
+  `write ${right} in place of ${written}`;

@@ -5,8 +5,8 @@ import { eachInstant, instantPointsMax } from "../../query/instants.js";
 import { readNumbers } from "../../query/points.js";
 import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
-import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
-import type { SeriesQuestions, SeriesRef } from "../../store/series/series.js";
+import { type DataPoint, toSeriesKind } from "../../store/metadata/products/data-points.js";
+import type { SeriesReader, SeriesRef } from "../../store/series/series.js";
 import { createConditions } from "./conditions.js";
 
 export const spansMax = 1_000;
@@ -22,7 +22,7 @@ interface Backtested {
   readonly leftFrom: number | null;
 }
 
-interface Asked {
+interface BacktestRequest {
   readonly rule: Pick<AlertRule, "dataPointIntID" | "condition" | "duration">;
   readonly device: DeviceRef;
   /** All data points of the product. */
@@ -34,17 +34,17 @@ interface Asked {
 
 /** @throws StoreError LIMIT once the condition has been computed for too long */
 export async function backtestRule(
-  store: SeriesQuestions,
-  seriesOf: (device: DeviceRef, point: DataPoint) => SeriesRef,
-  { rule, device, points, range, computing }: Asked,
+  store: SeriesReader,
+  toSeriesRef: (device: DeviceRef, point: DataPoint) => SeriesRef,
+  { rule, device, points, range, computing }: BacktestRequest,
 ): Promise<Backtested> {
   const backtest = await createBacktest(rule, points, compile);
   const named = new Set(backtest.operands);
   // A text says nothing to a condition.
   const operands = points.filter(
-    ({ id, pointDataType }) => named.has(id) && kindOf(pointDataType) !== "text",
+    ({ id, pointDataType }) => named.has(id) && toSeriesKind(pointDataType) !== "text",
   );
-  const series = operands.map((point) => seriesOf(device, point));
+  const series = operands.map((point) => toSeriesRef(device, point));
   await seed(store, backtest, operands, series, range.start);
   const { points: read, leftFrom } = await eachInstant({
     store,
@@ -65,7 +65,7 @@ export async function backtestRule(
 }
 
 async function seed(
-  store: SeriesQuestions,
+  store: SeriesReader,
   backtest: Backtest,
   operands: readonly DataPoint[],
   series: readonly SeriesRef[],

@@ -1,5 +1,5 @@
 import type { CompileCondition } from "../../ingest/alerts/compiled-rules.js";
-import { asStored, memoizeFormula } from "../../query/formula/formula.js";
+import { memoizeFormula, storedFormulaOptions } from "../../query/formula/formula.js";
 
 /** Rules are compiled again whenever the metadata change; conditions compiled earlier are reused. */
 const rememberedMax = 2000;
@@ -8,7 +8,7 @@ const rememberedMax = 2000;
 export function createConditions(): CompileCondition {
   const compile = memoizeFormula(rememberedMax);
   return (text, dataPointIDs) => {
-    const { variables, weight, row } = compile(text, dataPointIDs, asStored);
+    const { variables, weight, row } = compile(text, dataPointIDs, storedFormulaOptions);
     return { variables, weight, evaluate: row() };
   };
 }

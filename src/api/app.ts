@@ -4,13 +4,13 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { createProxies, type Proxies } from "../../ingest/access/proxies.js";
 import { mountConsole } from "../console/serve.js";
-import { framersOf } from "../dashboards/shared-page.js";
+import { listFramers } from "../dashboards/shared-page.js";
 import { clientAddress } from "../http/client-address.js";
 import { ApiError } from "../http/errors.js";
 import { mountRoutes } from "../http/frame.js";
 import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
-import { peerOf } from "../server/peers.js";
+import { findPeer } from "../server/peers.js";
 import { createStamp } from "../views/context.js";
 import { allowOrigins } from "./cors.js";
 import { apiRoutes } from "./routes.js";
@@ -50,11 +50,11 @@ export function createApp(deps: AppDeps): Hono {
     onCaller: (context, { tenant }) => {
       // Requests made within the process have no socket.
       const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-      peerOf(incoming)?.prove(tenant);
+      findPeer(incoming)?.prove(tenant);
     },
     addressOf,
     askNode: async (context, node, json) => {
-      const peer = peerOf((context.env as Partial<HttpBindings> | undefined)?.incoming);
+      const peer = findPeer((context.env as Partial<HttpBindings> | undefined)?.incoming);
       // Two nodes that do not agree yet where the device is: one of them has heard of its new parent.
       if (deps.cluster === null || peer?.isRelayed !== false) {
         throw new ApiError("SERVICE_UNAVAILABLE", "the device is about to be at another node");
@@ -65,7 +65,7 @@ export function createApp(deps: AppDeps): Hono {
     untilPlaced: async (shard) => deps.cluster?.untilPlaced(shard),
     hangUp: (context) => (context.env as Partial<HttpBindings> | undefined)?.outgoing?.destroy(),
   });
-  mountConsole(app, basePath, (digest) => framersOf(deps, digest));
+  mountConsole(app, basePath, (digest) => listFramers(deps, digest));
   // The router builds its table at the first match, which takes a tenth of a second. Do it now, while nobody waits.
   app.router.match("GET", "/");
   return app;
@@ -73,7 +73,7 @@ export function createApp(deps: AppDeps): Hono {
 
 /** The client's own connection: of a proxy that is trusted, what it says of it. */
 function isSecure({ env, req }: Context, proxies: Proxies): boolean {
-  const peer = peerOf((env as Partial<HttpBindings> | undefined)?.incoming);
+  const peer = findPeer((env as Partial<HttpBindings> | undefined)?.incoming);
   if (peer === undefined) return false;
   if (!proxies.trusts(peer.address)) return peer.isSecure;
   const [forwarded] = req.header("x-forwarded-proto")?.split(",") ?? [];
@@ -82,5 +82,5 @@ function isSecure({ env, req }: Context, proxies: Proxies): boolean {
 
 /** Requests made within the process have no socket. */
 function socketAddress({ env }: Context): string | undefined {
-  return peerOf((env as Partial<HttpBindings> | undefined)?.incoming)?.address;
+  return findPeer((env as Partial<HttpBindings> | undefined)?.incoming)?.address;
 }

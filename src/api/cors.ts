@@ -3,7 +3,7 @@ import { cors } from "hono/cors";
 import { headers } from "../reference/headers.js";
 
 /** Headers of requests that callers send. */
-const asked = [
+const requestHeaders = [
   ...["Authorization", "Content-Type", "Content-Encoding", "If-None-Match", "Last-Event-ID"],
   ...["Api-Variant", "Time-Format", "Label-Language"],
 ];
@@ -18,7 +18,7 @@ export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
   const listed = cors({
     origin: [...origins],
     allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE"],
-    allowHeaders: asked,
+    allowHeaders: requestHeaders,
     exposeHeaders: [...Object.keys(headers), "Content-Disposition"],
     maxAge: preflightSeconds,
   });

@@ -54,7 +54,7 @@ import { scheduleRoutes } from "../routes/schedules.js";
 import { searchRoutes } from "../routes/search.js";
 import { serviceRoutes } from "../routes/service.js";
 import { sessionRoutes } from "../routes/session.js";
-import { setAsideRoutes } from "../routes/set-aside.js";
+import { deadLetterRoutes } from "../routes/set-aside.js";
 import { sharedRoutes } from "../routes/shared.js";
 import { silenceRoutes } from "../routes/silences.js";
 import { subscriptionRoutes } from "../routes/subscriptions.js";
@@ -119,7 +119,7 @@ export function apiRoutes(deps: AppDeps): Route[] {
     ...ingestStatusRoutes(deps),
     ...clientSessionRoutes(deps),
     ...overviewRoutes(deps),
-    ...setAsideRoutes(deps),
+    ...deadLetterRoutes(deps),
     ...backupRoutes(deps),
     ...platformSelectRoutes(deps),
     ...devicePlaceRoutes(deps),

@@ -2,17 +2,17 @@
  * Keeps files and rows in place for a while: what retention would remove, and the points of deleted devices, whose
  * removal is still to be done in a copy. Asked for by a backup, again and again while it copies.
  */
-export interface Hold {
+export interface RetentionHold {
   readonly isHeld: boolean;
   /** @param seconds from now on; 0 ends it, and no other holder's */
-  keep(seconds: number, holder: Holder): void;
+  keep(seconds: number, holder: HoldOwner): void;
 }
 
 /** Who makes a backup: somebody who runs the command, or the service for a task of its own. */
-export type Holder = "command" | "task";
+export type HoldOwner = "command" | "task";
 
 /** @param monotonic milliseconds */
-export function createHold(monotonic: () => number): Hold {
+export function createRetentionHold(monotonic: () => number): RetentionHold {
   const until = { command: Number.NEGATIVE_INFINITY, task: Number.NEGATIVE_INFINITY };
   return {
     get isHeld() {

@@ -5,10 +5,10 @@ import type { Db } from "../../store/metadata/db/db.js";
 import {
   countRemovals,
   endRemovals,
+  listRemovals,
   newestRemoval,
   type Removal,
   type RemovalSpan,
-  removalsOf,
   tenantsWithRemovals,
 } from "../../store/metadata/removals.js";
 import type { DeviceKey, FieldKey, SeriesStore } from "../../store/series/series.js";
@@ -56,12 +56,12 @@ export interface RemovalDeps {
 const settleLookMs = 20;
 const settleWaitMs = 5000;
 /** Devices that the series store is asked about in one call. */
-const askedMax = 250;
+const requestedMax = 250;
 /** Rows of one statement; more would block the loop. */
 const endedAtOnce = 100;
 /** How long devices are asked about before points are removed again. */
-const askingMs = 1000;
-const tenantsPerTurn = 50;
+const requestEveryMs = 1000;
+const tenantsPerStep = 50;
 /** Devices whose points are removed in one call. */
 const removedFirst = 16;
 const removedMax = 250;
@@ -69,7 +69,7 @@ const quickMs = 250;
 const slowMs = 1000;
 /** A drain that takes longer is logged, and then again at this interval. */
 const longMs = 1000;
-const tellMs = 10_000;
+const progressLogMs = 10_000;
 
 export function createRemovals(deps: RemovalDeps): Removals {
   const { db, series } = deps;
@@ -80,10 +80,10 @@ export function createRemovals(deps: RemovalDeps): Removals {
    * By tenant, the id up to which the store was asked. What still waits below it has points, or is a data
    * point's.
    */
-  const asked = new Map<number, number>();
-  const askedOf = (tenant: number): number => asked.get(tenant) ?? 0;
-  const askTenants = createTurns(db);
-  const removeTenants = createTurns(db);
+  const requested = new Map<number, number>();
+  const countRequested = (tenant: number): number => requested.get(tenant) ?? 0;
+  const askTenants = createTenantRotation(db);
+  const removeTenants = createTenantRotation(db);
   let removedAtOnce = removedFirst;
 
   async function end(removals: readonly Removal[]): Promise<void> {
@@ -100,24 +100,26 @@ export function createRemovals(deps: RemovalDeps): Removals {
   }
 
   /** Frees what has no points. False when nothing was left to ask for these tenants. */
-  async function askTurn(): Promise<boolean> {
-    const tenants = await askTenants(tenantsPerTurn);
+  async function requestStep(): Promise<boolean> {
+    const tenants = await askTenants(tenantsPerStep);
     const through = settling.through();
-    const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: askedOf(tenant), through }));
-    const removals = await removalsOf(db, spans, share(askedMax, tenants));
+    const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: countRequested(tenant), through }));
+    const removals = await listRemovals(db, spans, share(requestedMax, tenants));
     if (removals.length === 0) return false;
     const ofDevices = removals.filter(isOfDevice);
     const have = await series.whichHavePoints(ofDevices);
     await end(ofDevices.filter((_, i) => have[i] === false));
-    for (const { id, tenant } of removals) asked.set(tenant, Math.max(askedOf(tenant), id));
+    for (const { id, tenant } of removals) requested.set(tenant, Math.max(countRequested(tenant), id));
     return true;
   }
 
   /** Removes the points of some of those that were found to have any. */
-  async function removeTurn(): Promise<void> {
-    const tenants = await removeTenants(Math.min(tenantsPerTurn, removedAtOnce));
-    const spans = tenants.map((tenant): RemovalSpan => ({ tenant, after: 0, through: askedOf(tenant) }));
-    const removals = await removalsOf(db, spans, share(removedAtOnce, tenants));
+  async function removeStep(): Promise<void> {
+    const tenants = await removeTenants(Math.min(tenantsPerStep, removedAtOnce));
+    const spans = tenants.map(
+      (tenant): RemovalSpan => ({ tenant, after: 0, through: countRequested(tenant) }),
+    );
+    const removals = await listRemovals(db, spans, share(removedAtOnce, tenants));
     if (removals.length === 0) return;
     const began = performance.now();
     try {
@@ -137,21 +139,21 @@ export function createRemovals(deps: RemovalDeps): Removals {
       return;
     }
     const { signal } = stopping;
-    const telling = createTelling(deps, counts);
+    const progressLog = createProgressLog(deps, counts);
     counts.left = await countRemovals(db);
     while (!signal.aborted && !deps.isHeld()) {
       const newest = await newestRemoval(db);
       if (newest === 0) break;
       if (!(await settling.settle(newest))) break;
-      const askUntil = performance.now() + askingMs;
-      while (!signal.aborted && !deps.isHeld() && (await askTurn()) && performance.now() < askUntil)
+      const askUntil = performance.now() + requestEveryMs;
+      while (!signal.aborted && !deps.isHeld() && (await requestStep()) && performance.now() < askUntil)
         await nextTurn();
       await nextTurn();
       if (deps.isHeld()) break;
-      await removeTurn();
-      await telling.progress();
+      await removeStep();
+      await progressLog.progress();
     }
-    telling.end();
+    progressLog.end();
   }
 
   return { counts, drain, stop: () => stopping.abort() };
@@ -192,7 +194,7 @@ function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
 }
 
 /** Tenants take turns: each call answers the next ones after those of the call before, round and round. */
-function createTurns(db: Db): (limit: number) => Promise<number[]> {
+function createTenantRotation(db: Db): (limit: number) => Promise<number[]> {
   let last = 0;
   return async (limit) => {
     const next = await tenantsWithRemovals(db, last, limit);
@@ -206,11 +208,11 @@ const isOfDevice = (removal: Removal): removal is Removal & DeviceKey => removal
 const isOfField = (removal: Removal): removal is Removal & FieldKey => removal.field !== null;
 
 /** Logs how fast a long drain proceeds, and what is left. */
-function createTelling({ db, log }: RemovalDeps, counts: { left: number; readonly done: number }) {
+function createProgressLog({ db, log }: RemovalDeps, counts: { left: number; readonly done: number }) {
   const began = performance.now();
   const doneBefore = counts.done;
-  let told = 0;
-  let toldAt = began;
+  let logged = 0;
+  let loggedAt = began;
   const figures = () => {
     const seconds = (performance.now() - began) / 1000;
     const removed = counts.done - doneBefore;
@@ -219,14 +221,14 @@ function createTelling({ db, log }: RemovalDeps, counts: { left: number; readonl
   return {
     progress: async () => {
       const now = performance.now();
-      if (now - toldAt < (told === 0 ? longMs : tellMs)) return;
+      if (now - loggedAt < (logged === 0 ? longMs : progressLogMs)) return;
       counts.left = await countRemovals(db);
       log.info("removing points of what was deleted", figures());
-      told++;
-      toldAt = now;
+      logged++;
+      loggedAt = now;
     },
     end: () => {
-      if (told > 0) log.info("removed points of what was deleted", figures());
+      if (logged > 0) log.info("removed points of what was deleted", figures());
     },
   };
 }

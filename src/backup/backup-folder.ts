@@ -26,7 +26,7 @@ const verifiedSchema = z.object({
   fault: z.string().nullable(),
 });
 
-export interface KeptBackup {
+export interface StoredBackup {
   readonly name: string;
   readonly folder: string;
   /** `unreadable`: it has a manifest that is not as it was written. */
@@ -48,7 +48,7 @@ export interface BackupFolder {
    */
   names(after?: string): Promise<string[]>;
   /** Null if it is none of ours, or gone. */
-  find(name: string): Promise<KeptBackup | null>;
+  find(name: string): Promise<StoredBackup | null>;
   /** Every byte of it goes. @throws Error */
   remove(name: string): Promise<void>;
   /** Notes what a look at every byte of it has found. */
@@ -60,8 +60,8 @@ const verifiedBytesMax = 64 * 2 ** 10;
 /** Manifests whose contents are remembered. */
 const rememberedMax = 1000;
 
-const isWhole = (name: string): boolean => backupNameForm.test(name) && !Number.isNaN(beginOf(name));
-export const isOurs = (name: string): boolean =>
+const isWhole = (name: string): boolean => backupNameForm.test(name) && !Number.isNaN(parseBegin(name));
+export const isBackupName = (name: string): boolean =>
   isWhole(name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name);
 const verifiedFile = (name: string): string => `${name}.verified.json`;
 const numerically = new Intl.Collator("en", { numeric: true });
@@ -80,24 +80,30 @@ export function createBackupFolder(dir: string): BackupFolder {
     return described;
   }
 
-  async function verifiedOf(name: string): Promise<KeptBackup["verified"]> {
+  async function readVerified(name: string): Promise<StoredBackup["verified"]> {
     const path = join(dir, verifiedFile(name));
     if ((await fileVersion(path, verifiedBytesMax)) === null) return null;
-    const parsed = verifiedSchema.safeParse(jsonOf(await readFile(path, "utf8")));
-    if (!parsed.success || parsed.data.manifest !== (await sumOf(name))) return null;
+    const parsed = verifiedSchema.safeParse(parseJSON(await readFile(path, "utf8")));
+    if (!parsed.success || parsed.data.manifest !== (await readChecksum(name))) return null;
     return { at: parsed.data.at, fault: parsed.data.fault };
   }
 
-  const sumOf = (name: string): Promise<string> => readFile(join(dir, name, sumName), "utf8");
+  const readChecksum = (name: string): Promise<string> => readFile(join(dir, name, sumName), "utf8");
 
-  async function lookAt(name: string): Promise<KeptBackup> {
-    const shared = { name, folder: join(dir, name), beginAt: beginOf(name), verified: null, described: null };
+  async function lookAt(name: string): Promise<StoredBackup> {
+    const shared = {
+      name,
+      folder: join(dir, name),
+      beginAt: parseBegin(name),
+      verified: null,
+      described: null,
+    };
     try {
       const version = await fileVersion(join(dir, name, manifestName), manifestBytesMax);
       const hasSum = await fileVersion(join(dir, name, sumName), verifiedBytesMax);
       if (version === null || hasSum === null) throw new Error("its manifest cannot be read");
       const described = await describe(name, version);
-      const verified = await verifiedOf(name);
+      const verified = await readVerified(name);
       return { ...shared, state: "complete", described, verified, fault: null };
     } catch (error) {
       return { ...shared, state: "unreadable", fault: asError(error).message };
@@ -109,7 +115,7 @@ export function createBackupFolder(dir: string): BackupFolder {
     names: async (after) => {
       const found: string[] = [];
       for (const entry of await readdir(dir, { withFileTypes: true })) {
-        if (!entry.isDirectory() || !isOurs(entry.name)) continue;
+        if (!entry.isDirectory() || !isBackupName(entry.name)) continue;
         if (after !== undefined && numerically.compare(entry.name, after) >= 0) continue;
         // A folder without a manifest is somebody else's.
         if (isWhole(entry.name) && !(await isThere(join(dir, entry.name, manifestName)))) continue;
@@ -118,9 +124,9 @@ export function createBackupFolder(dir: string): BackupFolder {
       return found.sort((a, b) => numerically.compare(b, a));
     },
     find: async (name) => {
-      if (!isOurs(name) || !(await isFolder(join(dir, name)))) return null;
+      if (!isBackupName(name) || !(await isFolder(join(dir, name)))) return null;
       if (!isWhole(name)) {
-        const shared = { name, folder: join(dir, name), beginAt: beginOf(name) };
+        const shared = { name, folder: join(dir, name), beginAt: parseBegin(name) };
         return { ...shared, state: "unfinished", described: null, verified: null, fault: null };
       }
       return (await isThere(join(dir, name, manifestName))) ? lookAt(name) : null;
@@ -138,7 +144,7 @@ export function createBackupFolder(dir: string): BackupFolder {
       remembered.delete(name);
     },
     noteVerified: async (name, at, fault) => {
-      const told: z.output<typeof verifiedSchema> = { manifest: await sumOf(name), at, fault };
+      const told: z.output<typeof verifiedSchema> = { manifest: await readChecksum(name), at, fault };
       await replaceFile(join(dir, verifiedFile(name)), `${JSON.stringify(told)}\n`);
     },
   };
@@ -184,11 +190,11 @@ export async function isMountPoint(dir: string): Promise<boolean> {
 }
 
 /** `20261121T100000Z`, with or without something after it. */
-function beginOf(name: string): number {
+function parseBegin(name: string): number {
   return Date.parse(name.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, "$1-$2-$3T$4:$5:$6Z"));
 }
 
-function jsonOf(text: string): unknown {
+function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -76,7 +76,7 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
   let failure: Failure | null = null;
   let figures: BackupFigures = { completedAt: null, completed: 0, failed: 0 };
 
-  function tellFigures(changed: Partial<BackupFigures>): void {
+  function updateFigures(changed: Partial<BackupFigures>): void {
     figures = { ...figures, ...changed };
     status.backups(figures);
   }
@@ -85,14 +85,14 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
     for (const name of await folder.names()) {
       const { described } = (await folder.find(name)) ?? {};
       if (described === undefined || described === null || described.node !== source.nodeNumber) continue;
-      return tellFigures({ completedAt: Date.parse(described.createdAt) });
+      return updateFigures({ completedAt: Date.parse(described.createdAt) });
     }
-    tellFigures({ completedAt: null });
+    updateFigures({ completedAt: null });
   }
 
   function failed(reason: string): void {
     failure = { at: now(), reason };
-    tellFigures({ failed: figures.failed + 1 });
+    updateFigures({ failed: figures.failed + 1 });
     // Whoever reads /readyz need not be told of paths.
     status.note("backups", "the last one failed: its task and the log say why");
   }
@@ -100,7 +100,7 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
   async function completed(): Promise<void> {
     failure = null;
     status.note("backups", null);
-    tellFigures({ completed: figures.completed + 1 });
+    updateFigures({ completed: figures.completed + 1 });
     await refresh();
   }
 
@@ -170,9 +170,9 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
     throw new TaskFailure(fault);
   }
 
-  tellFigures({});
+  updateFigures({});
 
-  const kindOf = (kind: Kind, run: TaskKind["run"]): TaskKind => ({
+  const createBackupKind = (kind: Kind, run: TaskKind["run"]): TaskKind => ({
     resumes: false,
     // It waits for no task of anybody: its work is in another process.
     apart: 1,
@@ -195,14 +195,14 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
   return {
     kinds: {
       [backupMake]: {
-        ...kindOf(backupMake, make),
+        ...createBackupKind(backupMake, make),
         abandon: (task) =>
           rm(join(folder.dir, `${(task.input as BackupInput).name}${unfinished}`), {
             recursive: true,
             force: true,
           }),
       },
-      [backupVerify]: kindOf(backupVerify, verify),
+      [backupVerify]: createBackupKind(backupVerify, verify),
     },
     get running() {
       return running;
@@ -230,15 +230,15 @@ async function worked(
 ): Promise<BackupEnd> {
   // A folder that has gone is not made again.
   await stat(work.kind === "make" ? work.dir : work.folder);
-  let telling: Promise<unknown> = Promise.resolve();
+  let reporting: Promise<unknown> = Promise.resolve();
   const end = await workInProcess(work, {
     hold,
     signal,
     progress: (reached) => {
-      telling = telling.then(() => progress(reached)).catch(() => undefined);
+      reporting = reporting.then(() => progress(reached)).catch(() => undefined);
     },
   });
-  await telling;
+  await reporting;
   return end;
 }
 

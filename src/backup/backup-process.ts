@@ -29,7 +29,7 @@ export async function workInProcess(work: BackupWork, watching: Watching): Promi
   const { hold, signal } = watching;
   signal.throwIfAborted();
   let holding: NodeJS.Timeout | undefined;
-  const keep = (): Promise<readonly number[] | null> => {
+  const extendHold = (): Promise<readonly number[] | null> => {
     holding ??= setInterval(() => void hold(holdSeconds).catch(() => undefined), holdAgainMs);
     return hold(holdSeconds);
   };
@@ -40,7 +40,7 @@ export async function workInProcess(work: BackupWork, watching: Watching): Promi
     return null;
   };
   try {
-    return await ended(work, watching, (isWanted) => (isWanted ? keep() : release()).catch(() => null));
+    return await ended(work, watching, (isWanted) => (isWanted ? extendHold() : release()).catch(() => null));
   } finally {
     await release().catch(() => undefined);
   }

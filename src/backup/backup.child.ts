@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { createThrottle, type Throttle } from "../../store/files/copy-file.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
-import { type BackupMade, type BackupSource, makeBackup, sizeOf } from "./backup.js";
+import { type BackupMade, type BackupSource, makeBackup, measureFolder } from "./backup.js";
 import { newestSoundBackup } from "./backup-folder.js";
 import { readManifest } from "./manifest.js";
 import { verifyFolder } from "./verify-folder.js";
@@ -45,7 +45,7 @@ const passesOfMake = 2;
 /** The percentage of a verification that compares checksums; the rest reads the contents. */
 const shareOfChecksums = 80;
 
-const tell = (message: FromChild): void => void process.send?.(message);
+const send = (message: FromChild): void => void process.send?.(message);
 
 let onHeld: ((journalIDs: readonly number[] | null) => void) | null = null;
 
@@ -74,7 +74,7 @@ function end(message: FromChild): void {
 }
 
 async function make({ source, dir, to }: Extract<BackupWork, { kind: "make" }>): Promise<BackupMade> {
-  const bytes = (await sizeOf(source.dataDir)) * passesOfMake;
+  const bytes = (await measureFolder(source.dataDir)) * passesOfMake;
   return makeBackup({
     config: source,
     to,
@@ -95,7 +95,7 @@ async function make({ source, dir, to }: Extract<BackupWork, { kind: "make" }>):
 function held(isWanted: boolean): Promise<readonly number[] | null> {
   return new Promise((resolve) => {
     onHeld = resolve;
-    tell({ kind: "hold", isWanted });
+    send({ kind: "hold", isWanted });
   });
 }
 
@@ -116,12 +116,12 @@ async function verify(folder: string): Promise<Verified> {
 function counted(bytesInAll: number, share: number): Throttle {
   const throttle = createThrottle(bytesPerSecond);
   let passed = 0;
-  let told = 0;
+  let reportedAt = 0;
   return async (bytes) => {
     passed += bytes;
     const reached = Math.min(share - 1, Math.floor((share * passed) / Math.max(1, bytesInAll)));
-    if (reached > told) tell({ kind: "progress", reached });
-    told = Math.max(told, reached);
+    if (reached > reportedAt) send({ kind: "progress", reached });
+    reportedAt = Math.max(reportedAt, reached);
     await throttle(bytes);
   };
 }

@@ -6,7 +6,7 @@ import { beginDatabaseCopy } from "../../store/files/copy-database.js";
 import { copyFile, type Throttle } from "../../store/files/copy-file.js";
 import { syncFolder } from "../../store/journal/segment.js";
 import { copySeries } from "../../store/series/embedded/copy-series.js";
-import { type Config, engineOf } from "../config/config.js";
+import { type Config, seriesEngine } from "../config/config.js";
 import { readBuildInfo } from "../host/build-info.js";
 import { shardsFolder } from "../host/shard-folders.js";
 import { createShardCopying } from "./copy-shards.js";
@@ -58,7 +58,7 @@ export interface BackupMade {
 export const unfinished = ".unfinished";
 
 /** What belongs to one process, can be made again, or is about to be renamed and then no longer there. */
-const leftOut =
+const excluded =
   /^(?:lock\.db.*|service\.json|reserve|work|tasks|.*-shm|.*-wal|.*\.new|restoring|move-series\.json.*)$/;
 
 /** Makes a backup. The folder appears under its name once it is whole. */
@@ -75,7 +75,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
     const copying = await createCopying(from, work, options.previous, throttle);
     const shards = createShardCopying(from, work, copying);
     await service?.keep();
-    const elsewhere = elsewhereOf(config);
+    const elsewhere = listElsewhere(config);
     if (existsSync(join(from, "series"))) {
       await copySeries(join(from, "series"), join(work, "series"), copying);
     }
@@ -100,7 +100,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
       journalID,
       journalIDs,
       metadata: config.libsql === null ? "file" : "elsewhere",
-      points: engineOf(config),
+      points: seriesEngine(config),
       elsewhere,
       files,
     });
@@ -129,13 +129,13 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
 async function copyRest(from: string, work: string, folder: string, copying: Copying): Promise<void> {
   for (const entry of await readdir(join(from, folder), { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (path === shardsFolder || leftOut.test(entry.name) || existsSync(join(work, path))) continue;
+    if (path === shardsFolder || excluded.test(entry.name) || existsSync(join(work, path))) continue;
     if (entry.isDirectory()) await copying.folder(path);
     else if (entry.isFile()) await copyFile(join(from, path), join(work, path), copying.throttle);
   }
 }
 
-function elsewhereOf({ influx, libsql }: BackupSource): string[] {
+function listElsewhere({ influx, libsql }: BackupSource): string[] {
   const found: string[] = [];
   if (influx !== null) {
     found.push(
@@ -151,19 +151,19 @@ function elsewhereOf({ influx, libsql }: BackupSource): string[] {
 
 /** @throws Error for a backup that would be a part of what it is of */
 async function refuseWithin(from: string, to: string): Promise<void> {
-  if (await isWithin(from, dirname(to))) {
+  if (await isInsideFolder(from, dirname(to))) {
     throw new Error(`${to} is within ${from}: a backup of a folder cannot be in it`);
   }
 }
 
 /** Whether a folder is the other one or below it, whatever links lead there. Neither needs to be there yet. */
-export async function isWithin(outer: string, folder: string): Promise<boolean> {
-  const inner = relative(await placeOf(outer), await placeOf(folder));
+export async function isInsideFolder(outer: string, folder: string): Promise<boolean> {
+  const inner = relative(await resolvePlace(outer), await resolvePlace(folder));
   return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }
 
 /** A path with the links of what is there of it followed. */
-async function placeOf(path: string): Promise<string> {
+async function resolvePlace(path: string): Promise<string> {
   const whole = resolve(path);
   let above = whole;
   while (!existsSync(above)) above = dirname(above);
@@ -175,7 +175,7 @@ const spareBytes = 64 * 2 ** 20;
 
 /** @throws Error before anything is copied, if it cannot fit */
 async function refuseFullDisk(from: string, to: string): Promise<void> {
-  const needed = await sizeOf(from);
+  const needed = await measureFolder(from);
   const { bavail, bsize } = await statfs(to);
   const free = bavail * bsize;
   if (free < needed + spareBytes) {
@@ -184,12 +184,12 @@ async function refuseFullDisk(from: string, to: string): Promise<void> {
 }
 
 /** Bytes that a backup of the folder may have. */
-export async function sizeOf(dir: string): Promise<number> {
+export async function measureFolder(dir: string): Promise<number> {
   let total = 0;
   for (const entry of await readdir(dir, { withFileTypes: true })) {
-    if (leftOut.test(entry.name) && !entry.name.endsWith("-wal")) continue;
+    if (excluded.test(entry.name) && !entry.name.endsWith("-wal")) continue;
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) total += await sizeOf(path);
+    if (entry.isDirectory()) total += await measureFolder(path);
     else
       total += await stat(path).then(
         ({ size }) => size,

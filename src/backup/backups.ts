@@ -8,8 +8,8 @@ import { type BackupConfig, type Config, ConfigError } from "../config/config.js
 import { ApiError } from "../http/errors.js";
 import type { Logger } from "../observability/log.js";
 import type { Tasks } from "../tasks/runner.js";
-import { backupName, isWithin } from "./backup.js";
-import type { BackupFolder, KeptBackup } from "./backup-folder.js";
+import { backupName, isInsideFolder } from "./backup.js";
+import type { BackupFolder, StoredBackup } from "./backup-folder.js";
 import { type BackupInput, type BackupJobs, backupMake, backupVerify } from "./backup-jobs.js";
 import { failureText } from "./words.js";
 
@@ -54,7 +54,7 @@ const sleepMsMax = 60_000;
 export async function checkBackupSettings({ backup, dataDir }: Config): Promise<void> {
   if (backup === null) return;
   const problems: string[] = [];
-  if (await isWithin(dataDir, backup.dir)) {
+  if (await isInsideFolder(dataDir, backup.dir)) {
     problems.push(
       `BACKUP_DIR: ${resolve(backup.dir)} is within ${dataDir}: a backup of a folder cannot be in it`,
     );
@@ -89,7 +89,7 @@ export function openBackups({ settings, folder, jobs, tasks, zone, log, now }: B
 
   const begin = (actor: Actor): Promise<Begun> => start(actor, backupMake, backupName(now(), folder.dir));
 
-  async function known(name: string): Promise<KeptBackup> {
+  async function known(name: string): Promise<StoredBackup> {
     const found = await folder.find(name);
     if (found === null) throw new ApiError("DATA_NOT_FOUND", "there is no such backup in BACKUP_DIR");
     return found;

@@ -24,14 +24,14 @@ export async function createCopying(
   previous: string | null,
   throttle: Throttle,
 ): Promise<Copying> {
-  const known = new Map((await filesOf(previous)).map((file) => [file.path, file]));
+  const known = new Map((await readPreviousFiles(previous)).map((file) => [file.path, file]));
   /** Originals by the copy's path, as they were when they were copied. */
   const sources = new Map<string, string | null>();
   const reused = new Map<string, BackupFile>();
 
   async function reuse(source: string, target: string): Promise<boolean> {
-    const path = pathOf(work, target);
-    const now = await sourceOf(source);
+    const path = relativePath(work, target);
+    const now = await readSourceState(source);
     sources.set(path, now);
     // It may be copied a second time, and be the earlier one's no more.
     reused.delete(path);
@@ -51,8 +51,8 @@ export async function createCopying(
     await rm(target, { force: true });
     if (await reuse(source, target)) return;
     await copyFile(source, target, throttle);
-    if ((await sourceOf(source)) !== sources.get(pathOf(work, target)))
-      sources.set(pathOf(work, target), null);
+    if ((await readSourceState(source)) !== sources.get(relativePath(work, target)))
+      sources.set(relativePath(work, target), null);
   }
 
   async function folder(name: string): Promise<void> {
@@ -92,7 +92,7 @@ export async function createCopying(
 }
 
 /** The files of an earlier backup; none if that cannot be read, as it is then of no use. */
-async function filesOf(previous: string | null): Promise<Manifest["files"]> {
+async function readPreviousFiles(previous: string | null): Promise<Manifest["files"]> {
   if (previous === null) return [];
   return readManifest(previous).then(
     ({ files }) => files,
@@ -101,7 +101,7 @@ async function filesOf(previous: string | null): Promise<Manifest["files"]> {
 }
 
 /** Tells one version of a file from another; null for a database with a log that is not in the file yet. */
-async function sourceOf(path: string): Promise<string | null> {
+async function readSourceState(path: string): Promise<string | null> {
   const log = await stat(`${path}-wal`).catch(() => null);
   if (log !== null && log.size > 0) return null;
   const found = await stat(path, { bigint: true });
@@ -113,14 +113,14 @@ const newFileSuffix = ".new";
 
 const isSegment = (name: string): boolean => name.endsWith(".journal");
 
-const pathOf = (dir: string, path: string): string => relative(dir, path).replaceAll("\\", "/");
+const relativePath = (dir: string, path: string): string => relative(dir, path).replaceAll("\\", "/");
 
 /** Every file below a folder, by its path, in a stable order; not the manifest. */
 export async function pathsBelow(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => !entry.isDirectory())
-    .map((entry) => pathOf(dir, join(entry.parentPath, entry.name)))
+    .map((entry) => relativePath(dir, join(entry.parentPath, entry.name)))
     .filter((path) => path !== manifestName && path !== sumName)
     .sort();
 }

@@ -38,13 +38,13 @@ const manifestSchema = z.object({
 export type Manifest = z.output<typeof manifestSchema>;
 export type BackupFile = Manifest["files"][number];
 
-const sumOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+const computeChecksum = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Written last: a folder without it is no backup. */
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   const options = { mode: 0o600, flush: true } as const;
-  await writeFile(join(dir, sumName), `${sumOf(text)}  ${manifestName}\n`, options);
+  await writeFile(join(dir, sumName), `${computeChecksum(text)}  ${manifestName}\n`, options);
   await writeFile(join(dir, manifestName), text, options);
 }
 
@@ -54,7 +54,7 @@ export async function readManifest(dir: string): Promise<Manifest> {
     throw new Error(`${dir} is no backup, or an unfinished one: it has no ${manifestName}`);
   });
   const sum = await readFile(join(dir, sumName), "utf8").catch(() => "");
-  if (sum !== `${sumOf(text)}  ${manifestName}\n`) {
+  if (sum !== `${computeChecksum(text)}  ${manifestName}\n`) {
     throw new Error(`${join(dir, manifestName)} is not as it was written: its checksum differs`);
   }
   const parsed = manifestSchema.safeParse(JSON.parse(text));

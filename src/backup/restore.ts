@@ -71,7 +71,7 @@ export async function restoreBackup(from: string, config: Config): Promise<Resto
     createdAt,
     files: files.length,
     bytes: files.reduce((sum, file) => sum + file.bytes, 0),
-    missing: missingOf(
+    missing: listMissing(
       manifest.elsewhere,
       files.some(({ path }) => path === "master.key"),
     ),
@@ -87,7 +87,7 @@ function withParents(folders: ReadonlySet<string>, top: string): Set<string> {
   return all;
 }
 
-function missingOf(elsewhere: readonly string[], hasKey: boolean): string[] {
+function listMissing(elsewhere: readonly string[], hasKey: boolean): string[] {
   const key = "MASTER_KEY: it was given in the environment; start with the same one";
   return [...elsewhere, ...(hasKey ? [] : [key])];
 }

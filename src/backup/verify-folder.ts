@@ -68,7 +68,7 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
     ? await verifyBackup(dir, (file, fault) => findings.push({ file, fault, ...ofBackup }), throttle)
     : null;
   const find = (file: string, fault: string): void => {
-    findings.push({ file, fault, ...meaningOf(file) });
+    findings.push({ file, fault, ...describeFile(file) });
   };
   const told =
     backup === null
@@ -113,6 +113,6 @@ async function verifyJournals(dirs: readonly string[], find: (file: string, faul
   return all;
 }
 
-function meaningOf(file: string): Meaning {
+function describeFile(file: string): Meaning {
   return meanings[basename(file)] ?? (basename(dirname(file)) === "journal" ? journalMeaning : pointsMeaning);
 }

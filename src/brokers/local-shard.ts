@@ -2,7 +2,7 @@
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import { takenByEarlierRun } from "../../ingest/transports/broker/redelivery.js";
 import { openMax } from "../../ingest/transports/broker/settings.js";
-import type { Accept, Uplink } from "../../ingest/uplinks/accept.js";
+import type { Accept, AcceptedUplink } from "../../ingest/uplinks/accept.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../ingest/uplinks/redelivery.js";
 import type { Journal } from "../../store/journal/journal.js";
 
@@ -63,7 +63,7 @@ export function createLocalShard(deps: LocalShardDeps): LocalShard {
 function createRecent() {
   const taken = new Map<number, { readonly device: number; readonly key: string }>();
   return {
-    add: (device: number, message: Pick<Uplink, "messageID" | "topic" | "payload">): void => {
+    add: (device: number, message: Pick<AcceptedUplink, "messageID" | "topic" | "payload">): void => {
       // The latest of each id counts, and is the last to go.
       taken.delete(message.messageID);
       taken.set(message.messageID, { device, key: messageKey(message) });

@@ -3,7 +3,7 @@ import { asError } from "../../store/lib/errors.js";
 import {
   type DynamicClient,
   type DynamicSecurity,
-  isOurs,
+  isOwnClient,
   isTidemark,
   type Prepared,
   without,
@@ -51,7 +51,7 @@ export function mergeInto(there: DynamicSecurity, { config, leftOut, unwritten }
       ...there,
       clients: [...others, ...devices.clients, ...tidemark],
       groups: there.groups ?? [],
-      roles: [...(there.roles ?? []).filter((role) => !isOurs(role)), ...config.roles],
+      roles: [...(there.roles ?? []).filter((role) => !isOwnClient(role)), ...config.roles],
     },
     leftOut: [...leftOut, ...devices.leftOut],
     unwritten,
@@ -59,7 +59,8 @@ export function mergeInto(there: DynamicSecurity, { config, leftOut, unwritten }
 }
 
 /** Written by an earlier run. A client that somebody else has given a role as well is theirs. */
-const isDevice = ({ roles = [] }: Partial<DynamicClient>): boolean => roles.length > 0 && roles.every(isOurs);
+const isDevice = ({ roles = [] }: Partial<DynamicClient>): boolean =>
+  roles.length > 0 && roles.every(isOwnClient);
 
 /** Through a second file: the broker does not start with half a file. */
 async function replace(named: string, text: string): Promise<void> {

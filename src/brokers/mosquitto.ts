@@ -1,7 +1,7 @@
 import { pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { covers, inboxAlias, inboxTopic } from "../../ingest/messages/topics.js";
-import { branchOf, ownFilter, sharedFilter } from "../../ingest/transports/broker/topics.js";
+import { ownFilter, sharedFilter, topicBranches } from "../../ingest/transports/broker/topics.js";
 import type { PolicyRule } from "../../store/metadata/devices/access.js";
 import type { BrokerDevice } from "../../store/metadata/devices/broker-devices.js";
 import { hasPlaceholder, type Unwritten, withoutPlaceholders } from "./placeholders.js";
@@ -86,9 +86,9 @@ export async function dynamicSecurity(
   for await (const all of devices) {
     nameless.push(...all.filter(isUnwritable));
     const some = all.filter((device) => !isUnwritable(device));
-    roles.push(...some.map((device) => roleOf(device, unsaid)));
-    byPassword.push(...(await clientsOf(some)));
-    for (const client of some.flatMap(certifiedOf)) {
+    roles.push(...some.map((device) => createRole(device, unsaid)));
+    byPassword.push(...(await createClients(some)));
+    for (const client of some.flatMap(createCertifiedClients)) {
       const known = certified.get(client.username);
       // A certificate of several devices has the branches of all of them.
       certified.set(client.username, { ...client, roles: [...(known?.roles ?? []), ...client.roles] });
@@ -134,7 +134,7 @@ export function without(taken: ReadonlySet<string>, clients: readonly DynamicCli
   };
 }
 
-export const isOurs = ({ rolename }: RoleName): boolean => rolename.startsWith(ownRoles);
+export const isOwnClient = ({ rolename }: RoleName): boolean => rolename.startsWith(ownRoles);
 
 export const isTidemark = ({ roles }: DynamicClient): boolean =>
   roles.some(({ rolename }) => rolename === roleOfTidemark.rolename);
@@ -150,16 +150,16 @@ async function hashed(password: string) {
 /** A device that authenticates by token. */
 type Entering = BrokerDevice & { readonly token: string };
 
-async function clientsOf(devices: readonly BrokerDevice[]): Promise<DynamicClient[]> {
+async function createClients(devices: readonly BrokerDevice[]): Promise<DynamicClient[]> {
   const made: DynamicClient[] = [];
   const entering = devices.filter((device): device is Entering => device.token !== null);
   for (let at = 0; at < entering.length; at += hashesAtOnce) {
-    made.push(...(await Promise.all(entering.slice(at, at + hashesAtOnce).map(clientOf))));
+    made.push(...(await Promise.all(entering.slice(at, at + hashesAtOnce).map(createClient))));
   }
   return made;
 }
 
-async function clientOf({ id, deviceUsername, token, blocked }: Entering): Promise<DynamicClient> {
+async function createClient({ id, deviceUsername, token, blocked }: Entering): Promise<DynamicClient> {
   return {
     username: deviceUsername,
     ...(blocked ? { disabled: true } : {}),
@@ -169,24 +169,24 @@ async function clientOf({ id, deviceUsername, token, blocked }: Entering): Promi
 }
 
 /** Under `use_identity_as_username` the common name is who a client is. */
-function certifiedOf({ id, blocked, commonNames }: BrokerDevice): DynamicClient[] {
+function createCertifiedClients({ id, blocked, commonNames }: BrokerDevice): DynamicClient[] {
   if (blocked) return [];
   return commonNames.map((username) => ({ username, roles: [named(`device:${id}`)] }));
 }
 
-function roleOf(device: BrokerDevice, unsaid: Unsaid): DynamicRole {
-  const { up, down } = branchOf(device.deviceID);
+function createRole(device: BrokerDevice, unsaid: Unsaid): DynamicRole {
+  const { up, down } = topicBranches(device.deviceID);
   return {
     rolename: named(`device:${device.id}`).rolename,
     acls: [
-      ...aclsOf("publishClientSend", up, device, actions.publish, unsaid),
-      ...aclsOf("publishClientReceive", down, device, actions.subscribe, unsaid),
+      ...createACLs("publishClientSend", up, device, actions.publish, unsaid),
+      ...createACLs("publishClientReceive", down, device, actions.subscribe, unsaid),
       { acltype: "subscribePattern", topic: `${down}#`, priority: 0, allow: true },
     ],
   };
 }
 
-function aclsOf(
+function createACLs(
   acltype: AclKind,
   branch: string,
   device: BrokerDevice,
@@ -218,7 +218,7 @@ function aclsOf(
  * says.
  */
 function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): string[] {
-  const filters = filtersOf(rule, device);
+  const filters = listFilters(rule, device);
   if (!filters.some(hasPlaceholder)) return filters;
   unsaid(rule);
   return rule.allow === 1 ? [] : filters.map(withoutPlaceholders);
@@ -228,7 +228,7 @@ function writable(rule: PolicyRule, device: BrokerDevice, unsaid: Unsaid): strin
  * A rule's filter with the device's names put in, under both names of the inbox. A name with a wildcard in it cannot be
  * written literally: such a denial covers more than it says, such a permission is left out.
  */
-function filtersOf({ topic, allow }: PolicyRule, { deviceID, deviceUsername }: BrokerDevice): string[] {
+function listFilters({ topic, allow }: PolicyRule, { deviceID, deviceUsername }: BrokerDevice): string[] {
   const isWide = topic.includes("%u") && /[+#]/.test(deviceUsername);
   if (isWide && allow === 1) return [];
   const name = isWide ? widened(deviceUsername) : deviceUsername;

@@ -111,7 +111,7 @@ export function createShardQueue(deps: ShardQueueDeps): ShardQueue {
         current = ticket;
         const unsure = nextBatch().filter(({ isUnsure }) => isUnsure);
         if (unsure.length > 0) await look(ticket, unsure);
-        const batch = sureOf(nextBatch());
+        const batch = takeCertain(nextBatch());
         const isWhole = batch.length === 0 || (await send(ticket, batch));
         const [first] = waiting;
         if (isWhole || first === undefined) continue;
@@ -128,7 +128,7 @@ export function createShardQueue(deps: ShardQueueDeps): ShardQueue {
   }
 
   /** Those before the first that must be looked for. */
-  function sureOf(batch: readonly Waiting[]): readonly Waiting[] {
+  function takeCertain(batch: readonly Waiting[]): readonly Waiting[] {
     const end = batch.findIndex(({ isUnsure }) => isUnsure);
     return end < 0 ? batch : batch.slice(0, end);
   }

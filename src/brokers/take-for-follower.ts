@@ -70,7 +70,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     return ticket;
   }
 
-  function shardOf(call: Ticketed): LocalShard {
+  function requireShard(call: Ticketed): LocalShard {
     const shard = shardHere(call.shard);
     if (tickets.get(shard) !== call.ticket) throw new Error("the call has been overtaken");
     return shard;
@@ -109,7 +109,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
   }
 
   async function take(call: BrokerTake): Promise<boolean[]> {
-    const shard = shardOf(call);
+    const shard = requireShard(call);
     const taken: OnItsWay[] = [];
     for (const message of call.messages) {
       const one = await takeOne(call, shard, message);
@@ -122,7 +122,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
   }
 
   async function taken(call: BrokerTaken): Promise<string[]> {
-    const shard = shardOf(call);
+    const shard = requireShard(call);
     return [...(await whileOpen(shard, shard.takenBefore(call.device)))];
   }
 

@@ -10,7 +10,7 @@ import {
   setBlocked,
 } from "../../store/metadata/devices/many-devices.js";
 import { addMembers } from "../../store/metadata/groups/group-members.js";
-import { groupMembers, unbind } from "../../store/metadata/policies/bindings.js";
+import { groupBinding, unbind } from "../../store/metadata/policies/bindings.js";
 
 /**
  * What actions do to the devices of one part. Each may be repeated after it was cut short: what is so already is no
@@ -113,7 +113,7 @@ export async function removeFromGroup(
     const devices = (found ?? []).filter(({ isMember }) => isMember === 1).map(({ id }) => id);
     if (devices.length === 0) return [];
     try {
-      await unbind(db, actor, now(), groupMembers, { owners: [group], devices });
+      await unbind(db, actor, now(), groupBinding, { owners: [group], devices });
       return [];
     } catch (error) {
       // Somebody else has just taken one of them out.

@@ -14,7 +14,7 @@ import type { TaskKind } from "../tasks/task-kind.js";
 import { untilServed } from "../tasks/until-served.js";
 import { type ActDeps, addToGroup, block, remove, removeFromGroup } from "./acts.js";
 import type { BulkAct, BulkInput } from "./bulk-input.js";
-import { partsOf } from "./members.js";
+import { splitByGroup } from "./members.js";
 import { type SendDeps, sendPart } from "./send.js";
 
 const devicesPerPartDefault = 250;
@@ -41,7 +41,7 @@ export function bulkKind(deps: BulkDeps): TaskKind {
       if (action.total === null) {
         const opened = action;
         const perPart = deps.devicesPerPart ?? devicesPerPartDefault;
-        const parts = await served(() => partsOf(db, task.tenant, input, perPart));
+        const parts = await served(() => splitByGroup(db, task.tenant, input, perPart));
         action = await served(() => storeParts(db, opened, parts));
       }
       for (;;) {
@@ -53,15 +53,18 @@ export function bulkKind(deps: BulkDeps): TaskKind {
           input.action === "command"
             ? await sendPart(sending, task, { ...input, payload: Buffer.from(input.payload) }, action, ids)
             : await served(() => actOn(deps, task, input, now, ids));
-        await progress(((action.done + action.failed) / Math.max(1, action.total ?? 0)) * 100, told(action));
+        await progress(
+          ((action.done + action.failed) / Math.max(1, action.total ?? 0)) * 100,
+          toTaskDetail(action),
+        );
       }
       await served(() => endBulkAction(db, action));
-      return { msg: told(action) };
+      return { msg: toTaskDetail(action) };
     },
   };
 }
 
-const told = ({ total, done, failed, errors }: BulkAction) => ({ total, done, failed, errors });
+const toTaskDetail = ({ total, done, failed, errors }: BulkAction) => ({ total, done, failed, errors });
 
 type Act = Exclude<BulkAct, { readonly action: "command" }>;
 

@@ -18,7 +18,7 @@ export async function childrenFirst(
   for (const id of ids) {
     const way = [id];
     for (let at = way.at(-1); at !== undefined; at = way.at(-1)) {
-      const above = aboveOf(linked.get(at));
+      const above = listParents(linked.get(at));
       const unknown = above.find((one) => !depths.has(one));
       if (unknown === undefined) {
         depths.set(at, Math.max(0, ...above.map((one) => (depths.get(one) ?? 0) + 1)));
@@ -33,5 +33,5 @@ export async function childrenFirst(
   return byDepth.reverse().flat();
 }
 
-const aboveOf = (links: DeviceLinks | undefined): number[] =>
+const listParents = (links: DeviceLinks | undefined): number[] =>
   [links?.gateway, links?.parentDevice].filter((one) => typeof one === "number");

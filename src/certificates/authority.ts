@@ -72,13 +72,13 @@ export async function openAuthority(
   now: number,
 ): Promise<Authority> {
   if (given !== null) return givenAuthority(given.certPath, given.keyPath);
-  let kept = await readAuthority(store);
-  if (kept === undefined) {
+  let saved = await readAuthority(store);
+  if (saved === undefined) {
     await keepAuthority(store, now, await makeAuthority(now));
-    kept = await readAuthority(store);
+    saved = await readAuthority(store);
   }
-  if (kept === undefined) throw new StoreError("CORRUPT", "cannot read the authority just made");
-  return createAuthority(kept.cert, new X509Certificate(kept.cert), createPrivateKey(kept.key));
+  if (saved === undefined) throw new StoreError("CORRUPT", "cannot read the authority just made");
+  return createAuthority(saved.cert, new X509Certificate(saved.cert), createPrivateKey(saved.key));
 }
 
 function createAuthority(root: string, certificate: X509Certificate, key: KeyObject): Authority {
@@ -111,7 +111,7 @@ function createAuthority(root: string, certificate: X509Certificate, key: KeyObj
     root,
     issue: async (name, now) => {
       const issued = await sign({ name, purpose: "client" }, clientDays, now);
-      return { ...issued, root, fingerprint: fingerprintOf(issued.cert) };
+      return { ...issued, root, fingerprint: computeFingerprint(issued.cert) };
     },
     issueServer: async (hosts, now) => {
       const issued = await sign({ name: "Tidemark", purpose: "server", hosts }, serverDays, now);
@@ -183,7 +183,7 @@ function privatePem(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-function fingerprintOf(cert: string): string {
+function computeFingerprint(cert: string): string {
   return createHash("sha256").update(new X509Certificate(cert).raw).digest("hex");
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { domainToASCII } from "node:url";
 import { asError } from "../../store/lib/errors.js";
-import { placeOf, type Vault } from "../../store/metadata/db/secrets.js";
+import { formatPlace, type Vault } from "../../store/metadata/db/secrets.js";
 import { type Config, ConfigError, type PemFiles } from "../config/config.js";
 import { parsed, readSetting } from "../config/setting-files.js";
 import type { Authority, IssuedServer } from "./authority.js";
@@ -32,7 +32,7 @@ interface Makings {
 export function createServerCertificate({ config, authority, vault, onFault }: Makings): ServerCertificate {
   const { tls: files } = config;
   if (files !== null) return { load: () => givenCertificates(files), isDue: () => false };
-  const hosts = hostsOf(config);
+  const hosts = certificateHosts(config);
   const path = join(config.dataDir, "server-certificate.json");
   /** The stored certificate serves as long as it equals what would be issued today. */
   const serves = ({ cert }: IssuedServer, now: number): boolean => {
@@ -42,10 +42,10 @@ export function createServerCertificate({ config, authority, vault, onFault }: M
   };
   return {
     load: async (now) => {
-      const kept = await readKept(path, vault, (error) => onFault(path, error));
-      if (kept !== null && serves(kept, now)) return [kept];
+      const saved = await readSaved(path, vault, (error) => onFault(path, error));
+      if (saved !== null && serves(saved, now)) return [saved];
       const issued = await authority.issueServer(hosts, now);
-      await keep(path, vault, issued);
+      await save(path, vault, issued);
       return [issued];
     },
     isDue: (current, now) => !current.every((one) => serves(one, now)),
@@ -56,10 +56,10 @@ const renewBeforeMs = 30 * 86_400_000;
 const format = 2;
 /** The format of files whose key was sealed without naming its place. */
 const unplacedFormat = 1;
-const place = placeOf("server-certificate.json", null, "");
+const place = formatPlace("server-certificate.json", null, "");
 
 /** The names by which devices reach the service. A wildcard address is not one of them. */
-export function hostsOf({ host, publicHost }: Pick<Config, "host" | "publicHost">): string[] {
+export function certificateHosts({ host, publicHost }: Pick<Config, "host" | "publicHost">): string[] {
   const given = [publicHost ?? "", host].map((text) => text.replace(/^\[(.*)\]$/, "$1"));
   const all = [...given, "localhost", "127.0.0.1", "::1"];
   const names = all.map((name) => (isIP(name) === 0 ? domainToASCII(name) : name));
@@ -71,22 +71,22 @@ function names(certificate: X509Certificate, host: string): boolean {
 }
 
 /** Null if there is no certificate that this process can use; another is then issued, and `onFault` gets the reason. */
-async function readKept(
+async function readSaved(
   path: string,
   vault: Vault,
   onFault: (error: Error) => void,
 ): Promise<IssuedServer | null> {
   try {
-    const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; cert: string; key: string };
-    if (kept.format !== format && kept.format !== unplacedFormat)
-      throw new Error(`it has format ${kept.format}`);
-    const sealed = Buffer.from(kept.key, "base64");
-    const key = kept.format === format ? vault.open(sealed, place) : vault.openUnplaced(sealed);
-    if (!new X509Certificate(kept.cert).checkPrivateKey(createPrivateKey(key))) {
+    const saved = JSON.parse(await readFile(path, "utf8")) as { format: number; cert: string; key: string };
+    if (saved.format !== format && saved.format !== unplacedFormat)
+      throw new Error(`it has format ${saved.format}`);
+    const sealed = Buffer.from(saved.key, "base64");
+    const key = saved.format === format ? vault.open(sealed, place) : vault.openUnplaced(sealed);
+    if (!new X509Certificate(saved.cert).checkPrivateKey(createPrivateKey(key))) {
       throw new Error("its key is not the certificate's");
     }
-    const pair = { cert: kept.cert, key };
-    if (kept.format !== format) await keep(path, vault, pair);
+    const pair = { cert: saved.cert, key };
+    if (saved.format !== format) await save(path, vault, pair);
     return pair;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") onFault(asError(error));
@@ -95,7 +95,7 @@ async function readKept(
 }
 
 /** Stores the certificate, and the key sealed with the master key. */
-async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Promise<void> {
+async function save(path: string, vault: Vault, { cert, key }: IssuedServer): Promise<void> {
   const sealed = Buffer.from(vault.seal(key, place)).toString("base64");
   await writeFile(`${path}.new`, JSON.stringify({ format, cert, key: sealed }), { mode: 0o600 });
   await rename(`${path}.new`, path);
@@ -104,7 +104,7 @@ async function keep(path: string, vault: Vault, { cert, key }: IssuedServer): Pr
 /** OpenSSL keeps one certificate of each kind of key, and takes the one that the client can check. */
 async function givenCertificates(files: readonly PemFiles[]): Promise<IssuedServer[]> {
   const given = await Promise.all(files.map(givenCertificate));
-  const [first, second] = given.map(kindOf);
+  const [first, second] = given.map(readKeyType);
   if (first === second) {
     const paths = files.map(({ certPath }) => certPath).join(" and ");
     throw new ConfigError([
@@ -115,7 +115,7 @@ async function givenCertificates(files: readonly PemFiles[]): Promise<IssuedServ
 }
 
 /** The kind of the certificate's key: `ec`, `rsa`, `ed25519`. */
-export function kindOf({ cert }: IssuedServer): string {
+export function readKeyType({ cert }: IssuedServer): string {
   return new X509Certificate(cert).publicKey.asymmetricKeyType ?? "";
 }
 
@@ -139,6 +139,6 @@ async function givenCertificate({ certPath, keyPath }: PemFiles): Promise<Issued
 }
 
 /** When the certificate ends, milliseconds since 1970. */
-export function endOf({ cert }: IssuedServer): number {
+export function readExpiry({ cert }: IssuedServer): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }

@@ -67,7 +67,7 @@ export async function signCertificate(contents: CertificateContents, issuer: Iss
     ),
     signingAlgorithm: algorithm,
     extensions: [
-      ...extensionsOf(x509, contents),
+      ...createExtensions(x509, contents),
       await x509.SubjectKeyIdentifierExtension.create(publicKey),
       ...(aboveID === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(aboveID)]),
     ],
@@ -77,7 +77,7 @@ export async function signCertificate(contents: CertificateContents, issuer: Iss
 
 type Library = typeof import("@peculiar/x509");
 
-function extensionsOf(x509: Library, { purpose, hosts = [] }: CertificateContents) {
+function createExtensions(x509: Library, { purpose, hosts = [] }: CertificateContents) {
   const { keyCertSign, cRLSign, digitalSignature } = x509.KeyUsageFlags;
   if (purpose === "authority") {
     return [
@@ -91,11 +91,11 @@ function extensionsOf(x509: Library, { purpose, hosts = [] }: CertificateContent
     new x509.ExtendedKeyUsageExtension([
       purpose === "client" ? x509.ExtendedKeyUsage.clientAuth : x509.ExtendedKeyUsage.serverAuth,
     ]),
-    ...(hosts.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(hosts.map(nameOf))]),
+    ...(hosts.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(hosts.map(toSubjectName))]),
   ];
 }
 
-function nameOf(host: string): { type: "ip" | "dns"; value: string } {
+function toSubjectName(host: string): { type: "ip" | "dns"; value: string } {
   return { type: isIP(host) === 0 ? "dns" : "ip", value: host };
 }
 

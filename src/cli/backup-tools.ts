@@ -26,16 +26,16 @@ const askEveryMs = 15_000;
 export async function backupTool(
   args: readonly string[],
   config: Config,
-  callerOf: (config: Config) => Promise<Call | null>,
+  createCaller: (config: Config) => Promise<Call | null>,
 ): Promise<unknown> {
   const [target, ...rest] = args;
-  const rate = rateOf(rest);
+  const rate = parseRate(rest);
   if (target === undefined || rate === null) throw new Error(`usage: ${backupUsage}`);
   // The service and what it is busy with go first.
   setPriority(constants.priority.PRIORITY_LOW);
   const to = resolve(target);
-  const call = await callerOf(config);
-  if (call !== null) return backupTo(to, rate, config, holdOf(call));
+  const call = await createCaller(config);
+  if (call !== null) return backupTo(to, rate, config, holdService(call));
   const lock = await lockDataDir(config.dataDir, { onLost: endTool });
   try {
     return await backupTo(to, rate, config, null);
@@ -72,36 +72,36 @@ async function backupTo(
 }
 
 /** Asks the service again and again to keep its files, for as long as the backup takes. */
-function holdOf(call: Call): ServiceHold {
-  const asking = new AbortController();
+function holdService(call: Call): ServiceHold {
+  const extending = new AbortController();
   const ask = async (seconds: number): Promise<readonly number[]> => {
     const answer = await call("POST", "/api/v1/backup_hold", { seconds });
     return (answer as { journalIDs: readonly number[] }).journalIDs;
   };
-  let isAsking = false;
+  let isExtending = false;
   async function keepOn(): Promise<void> {
-    while (!asking.signal.aborted) {
-      await delay(askEveryMs, undefined, { signal: asking.signal, ref: false }).catch(() => undefined);
+    while (!extending.signal.aborted) {
+      await delay(askEveryMs, undefined, { signal: extending.signal, ref: false }).catch(() => undefined);
       // A service that restarts in between receives the request again.
-      if (!asking.signal.aborted) await ask(holdSeconds).catch(() => undefined);
+      if (!extending.signal.aborted) await ask(holdSeconds).catch(() => undefined);
     }
   }
   return {
     keep: () => {
-      if (!isAsking) void keepOn();
-      isAsking = true;
+      if (!isExtending) void keepOn();
+      isExtending = true;
       return ask(holdSeconds);
     },
     release: async () => {
-      if (asking.signal.aborted) return;
-      asking.abort();
+      if (extending.signal.aborted) return;
+      extending.abort();
       await ask(0);
     },
   };
 }
 
 /** Null if the text is not a rate. */
-function rateOf([flag, value, ...more]: readonly string[]): number | null {
+function parseRate([flag, value, ...more]: readonly string[]): number | null {
   if (flag === undefined) return defaultRate;
   const rate = Number(value);
   return flag === "--rate" && more.length === 0 && rate >= 0.1 && rate <= 100_000 ? rate : null;

@@ -5,10 +5,10 @@ import { createClosers } from "../../store/lib/closers.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { countSeriesOwners, seriesOwners } from "../../store/metadata/devices/owners.js";
 import { forgetInfluxList } from "../../store/metadata/influx-list.js";
-import { dataPointsOf, kindOf } from "../../store/metadata/products/data-points.js";
+import { listProductDataPoints, toSeriesKind } from "../../store/metadata/products/data-points.js";
 import { newestRemoval } from "../../store/metadata/removals.js";
 import {
-  checkPoints,
+  compareStores,
   copyPoints,
   type MoveCounts,
   type MovedDevice,
@@ -48,7 +48,7 @@ interface Move {
 
 const devicesAtOnce = 200;
 const saveEveryMs = 2000;
-const toldMax = 100;
+const listedMax = 100;
 
 /**
  * Holds the folder: no service runs meanwhile. What both engines have stays as the target has it. Afterwards each point
@@ -56,7 +56,7 @@ const toldMax = 100;
  * emptied, unless it is to be kept.
  */
 export async function moveSeriesTool(args: readonly string[], config: Config): Promise<unknown> {
-  const { target, isKept } = optionsOf(args);
+  const { target, isKept } = parseOptions(args);
   if (target === "embedded" && !isKept && config.libsql !== null) {
     throw new Error("with LIBSQL_URL other processes may use the bucket, which would be emptied: add --keep");
   }
@@ -88,7 +88,7 @@ export async function moveSeriesTool(args: readonly string[], config: Config): P
       ...counts,
       points,
       checkpoints: isWhole ? checkpoints : null,
-      missing: faults.slice(0, toldMax),
+      missing: faults.slice(0, listedMax),
       source: isEmptied ? "emptied" : "kept",
       next: isWhole
         ? `start the service ${target === "influxdb" ? "with" : "without"} INFLUX_URL`
@@ -97,7 +97,7 @@ export async function moveSeriesTool(args: readonly string[], config: Config): P
   });
 }
 
-function optionsOf(args: readonly string[]): { target: "embedded" | "influxdb"; isKept: boolean } {
+function parseOptions(args: readonly string[]): { target: "embedded" | "influxdb"; isKept: boolean } {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -144,7 +144,7 @@ async function openEngine(config: Config, db: Db, name: string): Promise<OpenEng
     note: () => undefined,
     onDamage: ({ file, what }) => damage.push(`${file}: ${what}`),
     onGap: async ({ start, stop }) => {
-      damage.push(`points between ${isoOf(start)} and ${isoOf(stop)} were lost; ${howToMend}`);
+      damage.push(`points between ${formatISO(start)} and ${formatISO(stop)} were lost; ${howToRepair}`);
       // It stays on record: the service fills it.
       throw new Error("a gap is not filled by a move");
     },
@@ -152,8 +152,8 @@ async function openEngine(config: Config, db: Db, name: string): Promise<OpenEng
   return { name, store, damage };
 }
 
-const howToMend = "the service writes them again from messages that are kept: start it on this engine once";
-const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
+const howToRepair = "the service writes them again from messages that are kept: start it on this engine once";
+const formatISO = (micros: number): string => new Date(micros / 1000).toISOString();
 
 interface Checked {
   readonly counts: MoveCounts;
@@ -166,14 +166,14 @@ interface Checked {
 
 /** What an earlier run has copied is believed only as far as the target still has it. */
 async function copyAndCheck(move: Move): Promise<Checked> {
-  const earlier = await unfinishedOf(move);
+  const earlier = await readUnfinished(move);
   const copied = await copyAll(move, earlier ?? (await begin(move)));
   const checked = { ...copied, ...(await checkAll(move)) };
   if (earlier === null || checked.missing.length === 0) return checked;
   return { ...(await copyAll(move, await begin(move))), ...(await checkAll(move)) };
 }
 
-async function unfinishedOf({ dataDir, from, to }: Move): Promise<UnfinishedMove | null> {
+async function readUnfinished({ dataDir, from, to }: Move): Promise<UnfinishedMove | null> {
   const found = await readUnfinishedMove(dataDir);
   return found !== null && found.from === from.name && found.to === to.name ? found : null;
 }
@@ -194,7 +194,7 @@ async function copyAll(move: Move, begun: UnfinishedMove): Promise<Pick<Checked,
     {
       from: from.store,
       to: to.store,
-      devices: devicesOf(db, begun.upTo),
+      devices: listDevices(db, begun.upTo),
       signal,
       copied: async (upTo, counts) => {
         if (performance.now() - savedAt < saveEveryMs) return;
@@ -212,24 +212,24 @@ async function checkAll(move: Move): Promise<Pick<Checked, "points" | "missing">
   const { db, from, to, signal } = move;
   const missing: string[] = [];
   process.stderr.write("looking for each point in the target\n");
-  const points = await checkPoints({
+  const points = await compareStores({
     from: from.store,
     to: to.store,
-    devices: devicesOf(db, 0),
+    devices: listDevices(db, 0),
     signal,
     checked: (found) => {
-      for (const one of found) if (missing.length < toldMax) missing.push(told(one));
+      for (const one of found) if (missing.length < listedMax) missing.push(formatNotMoved(one));
     },
   });
   return { points, missing };
 }
 
-async function* devicesOf(db: Db, after: number): AsyncGenerator<MovedDevice[]> {
+async function* listDevices(db: Db, after: number): AsyncGenerator<MovedDevice[]> {
   for await (const owners of seriesOwners(db, after, devicesAtOnce)) {
     const products = new Map(
       await Promise.all(
         [...new Set(owners.map(({ productIntID }) => productIntID))].map(
-          async (id) => [id, await dataPointsOf(db, id)] as const,
+          async (id) => [id, await listProductDataPoints(db, id)] as const,
         ),
       ),
     );
@@ -240,7 +240,7 @@ async function* devicesOf(db: Db, after: number): AsyncGenerator<MovedDevice[]> 
         productID,
         deviceID,
         field,
-        kind: kindOf(pointDataType),
+        kind: toSeriesKind(pointDataType),
       })),
     }));
   }
@@ -251,4 +251,5 @@ async function empty({ db, from }: Move): Promise<void> {
   await from.store.flush();
 }
 
-const told = ({ series: { deviceID, field }, reason }: NotMoved): string => `${deviceID} ${field}: ${reason}`;
+const formatNotMoved = ({ series: { deviceID, field }, reason }: NotMoved): string =>
+  `${deviceID} ${field}: ${reason}`;

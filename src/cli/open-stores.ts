@@ -29,7 +29,7 @@ export async function withStores<T>(
   try {
     const db = await openMetadata(config);
     try {
-      const tenant = await tenantOf(db, tenantName);
+      const tenant = await findTenant(db, tenantName);
       let failure: Error | null = null;
       const series = await openSeries(config, db, {
         fatal: (error) => {
@@ -52,7 +52,7 @@ export async function withStores<T>(
   }
 }
 
-async function tenantOf(db: Db, name = "default"): Promise<number> {
+async function findTenant(db: Db, name = "default"): Promise<number> {
   const tenants = await listTenants(db);
   if (tenants.length === 0) throw new Error("the deployment is empty: start the service first");
   const found = tenants.find(({ tenantName }) => tenantName === name);

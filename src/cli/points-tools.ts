@@ -12,10 +12,10 @@ import type { Config } from "../config/config.js";
 import { createCatalog } from "../devices/catalog.js";
 import { findService, type ServiceAddress } from "../host/service-address.js";
 import { createHistoryGate } from "../import-export/points/gate.js";
-import { boundsOf, messageOf } from "../import-export/points/kinds.js";
+import { formatImportMessage, importBounds } from "../import-export/points/kinds.js";
 import { type HistoryFormat, historyFormats, historyTypes } from "../import-export/points/limits.js";
 import { runImport } from "../import-export/points/run-import.js";
-import { jsonOf, send } from "../import-export/points/transport.js";
+import { readJSON, sendRequest } from "../import-export/points/transport.js";
 import { streamOriginal } from "../routes/data-export.js";
 import { withStores } from "./open-stores.js";
 
@@ -29,7 +29,7 @@ export const exportUsage =
 export const redecodeUsage = "tidemark redecode <deviceID> <startTime> [endTime]";
 
 const pollMs = 500;
-const tell = (text: string): void => void process.stderr.write(`${text}\n`);
+const logLine = (text: string): void => void process.stderr.write(`${text}\n`);
 
 export async function importTool(args: readonly string[], config: Config): Promise<unknown> {
   const { values, positionals } = parseArgs({
@@ -39,15 +39,15 @@ export async function importTool(args: readonly string[], config: Config): Promi
   });
   const [file] = positionals;
   if (file === undefined || positionals.length > 1) throw new Error(`usage: ${importUsage}`);
-  const format = formatOf(values.format, file);
+  const format = chooseFormat(values.format, file);
   const service = await findService(config);
   if (service === null) return importHere(config, file, format, values.tenant);
   const headers = {
     "Content-Type": historyTypes[format],
     ...(isPacked(file) ? { "Content-Encoding": "gzip" } : {}),
   };
-  const sent = await send(service, "POST", "/api/v1/original_data", headers, inputOf(file));
-  return untilDone(service, await jsonOf(sent));
+  const sent = await sendRequest(service, "POST", "/api/v1/original_data", headers, openInput(file));
+  return untilDone(service, await readJSON(sent));
 }
 
 export async function redecodeTool(args: readonly string[], config: Config): Promise<unknown> {
@@ -61,7 +61,7 @@ export async function redecodeTool(args: readonly string[], config: Config): Pro
   const body = JSON.stringify({ startTime, endTime: endTime ?? null });
   return untilDone(
     service,
-    await jsonOf(await send(service, "POST", path, { "Content-Type": "application/json" }, body)),
+    await readJSON(await sendRequest(service, "POST", path, { "Content-Type": "application/json" }, body)),
   );
 }
 
@@ -83,7 +83,7 @@ export async function exportTool(args: readonly string[], config: Config): Promi
     },
   });
   if ((positionals.length === 0) === (values.group === undefined)) throw new Error(`usage: ${exportUsage}`);
-  const format = formatOf(values.format, values.out ?? "");
+  const format = chooseFormat(values.format, values.out ?? "");
   const query = {
     ...(values.group === undefined ? { deviceID: positionals.join(",") } : { groupID: values.group }),
     ...(values.start === undefined ? {} : { startTime: values.start }),
@@ -97,13 +97,18 @@ export async function exportTool(args: readonly string[], config: Config): Promi
   const output = () => (values.out === undefined ? process.stdout : createWriteStream(values.out));
   const service = await findService(config);
   if (service === null) return exportHere(config, values.tenant, query, headers, format, output);
-  const sent = await send(service, "GET", `/api/v1/original_data?${new URLSearchParams(query)}`, headers);
-  if (sent.status !== 200) return jsonOf(sent);
+  const sent = await sendRequest(
+    service,
+    "GET",
+    `/api/v1/original_data?${new URLSearchParams(query)}`,
+    headers,
+  );
+  if (sent.status !== 200) return readJSON(sent);
   await pipeline(sent.body, output());
   return undefined;
 }
 
-function formatOf(text: string | undefined, file: string): HistoryFormat {
+function chooseFormat(text: string | undefined, file: string): HistoryFormat {
   const name = file.replace(/\.gz$/, "");
   const format = historyFormats.find(
     (one) => one === (text ?? (/\.(ndjson|jsonl)$/.test(name) ? "ndjson" : "csv")),
@@ -113,7 +118,7 @@ function formatOf(text: string | undefined, file: string): HistoryFormat {
 }
 
 const isPacked = (file: string): boolean => file.endsWith(".gz");
-const inputOf = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
+const openInput = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
 
 interface TaskStatus {
   readonly state: string;
@@ -125,10 +130,10 @@ interface TaskStatus {
 async function untilDone(service: ServiceAddress, { statusUrl }: { statusUrl: string }): Promise<unknown> {
   let shown = -1;
   for (;;) {
-    const task = await jsonOf<TaskStatus>(await send(service, "GET", statusUrl, {}));
+    const task = await readJSON<TaskStatus>(await sendRequest(service, "GET", statusUrl, {}));
     if (task.state === "SUCCESS") return task.msg;
     if (task.state === "FAILURE") throw new Error(String(task.msg));
-    if (task.current !== shown) tell(`${task.current} %`);
+    if (task.current !== shown) logLine(`${task.current} %`);
     shown = task.current;
     await delay(pollMs);
   }
@@ -149,7 +154,7 @@ async function importHere(
     const path = file === "-" || isPacked(file) ? join(dir, "rows") : file;
     if (path !== file) {
       const unpack = isPacked(file) ? [createGunzip()] : [];
-      await pipeline([inputOf(file), ...unpack, createWriteStream(path)]);
+      await pipeline([openInput(file), ...unpack, createWriteStream(path)]);
     }
     return await withStores(config, tenantName, async ({ tenant, ...stores }) => {
       const oldest = () =>
@@ -166,11 +171,11 @@ async function importHere(
           signal: stopping.signal,
           errorsPath: join(dir, "errors.csv"),
           errorsRoom: null,
-          bounds: boundsOf({ earliest: config.oldestTime, oldest, now: systemClock.now }),
-          saved: async ({ line }) => tell(`line ${line}`),
+          bounds: importBounds({ earliest: config.oldestTime, oldest, now: systemClock.now }),
+          saved: async ({ line }) => logLine(`line ${line}`),
         },
       );
-      return messageOf(last);
+      return formatImportMessage(last);
     });
   } finally {
     await rm(dir, { recursive: true, force: true });

@@ -73,7 +73,7 @@ export const tools: { readonly [name: string]: Tool } = {
     usage: [backupUsage],
     about:
       "Copies the data folder while the service runs; into a folder, only what has changed since the last backup there.",
-    run: (args, config) => backupTool(args, config, callerOf),
+    run: (args, config) => backupTool(args, config, createServiceCall),
   },
   restore: {
     usage: [restoreUsage],
@@ -94,17 +94,17 @@ export const tools: { readonly [name: string]: Tool } = {
   "set-aside": {
     usage: ["tidemark set-aside list", "tidemark set-aside replay|drop <id>"],
     about: "Lists messages that ended the service, tries one again, or gives it up.",
-    run: setAsideTool,
+    run: deadLetterTool,
   },
 };
 
 async function tenantTool([verb, tenantName, username]: readonly string[], config: Config): Promise<unknown> {
   if (verb === "list") {
-    const call = await callerOf(config);
+    const call = await createServiceCall(config);
     return call === null ? withMetadata(config, listTenants) : call("GET", "/api/v1/tenants");
   }
   if (verb !== "add" || tenantName === undefined || username === undefined) throw misused("tenant");
-  const call = await callerOf(config);
+  const call = await createServiceCall(config);
   if (call !== null) return call("POST", "/api/v1/tenants", { tenantName, username });
   return withMetadata(config, async (db) => {
     const password = newSecret();
@@ -115,7 +115,7 @@ async function tenantTool([verb, tenantName, username]: readonly string[], confi
 
 async function mosquittoTool([file]: readonly string[], config: Config): Promise<unknown> {
   if (file === undefined) throw misused("mosquitto-config");
-  const call = await callerOf(config);
+  const call = await createServiceCall(config);
   if (call !== null) {
     return writeMosquittoConfig(file, (await call("GET", "/api/v1/broker/mosquitto")) as Prepared);
   }
@@ -129,15 +129,15 @@ async function mosquittoTool([file]: readonly string[], config: Config): Promise
 
 async function resettleTool([startTime]: readonly string[], config: Config): Promise<unknown> {
   if (startTime === undefined) throw misused("resettle");
-  const call = await callerOf(config);
+  const call = await createServiceCall(config);
   if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
   return call("POST", "/api/v1/resettle", { startTime });
 }
 
-async function setAsideTool([verb, id]: readonly string[], config: Config): Promise<unknown> {
+async function deadLetterTool([verb, id]: readonly string[], config: Config): Promise<unknown> {
   const needsID = verb === "replay" || verb === "drop";
   if ((verb !== "list" && !needsID) || needsID !== /^\d+$/.test(id ?? "")) throw misused("set-aside");
-  const call = await callerOf(config);
+  const call = await createServiceCall(config);
   if (call === null) throw new Error(`no service runs on ${config.dataDir}; start it with: tidemark serve`);
   return verb === "list" ? call("GET", "/api/v1/set_aside") : call("POST", `/api/v1/set_aside/${id}/${verb}`);
 }
@@ -172,14 +172,14 @@ export async function runTool(tool: Tool, args: readonly string[], config: Confi
     if (answer !== undefined) process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {
-    const told = error instanceof ConfigError ? error.problems : [asError(error).message];
-    for (const line of told) process.stderr.write(`tidemark: ${line}\n`);
+    const problems = error instanceof ConfigError ? error.problems : [asError(error).message];
+    for (const line of problems) process.stderr.write(`tidemark: ${line}\n`);
     return error instanceof ConfigError ? 2 : 1;
   }
 }
 
 /** Calls the service that holds the data folder; null if none runs. */
-async function callerOf(config: Config): Promise<Call | null> {
+async function createServiceCall(config: Config): Promise<Call | null> {
   const service = await findService(config);
   if (service === null) return null;
   return async (method, path, body) => {

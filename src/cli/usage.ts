@@ -17,8 +17,8 @@ const completing = {
   usage: [`tidemark completion ${shells.join("|")}`],
   about: "Prints a script that completes commands in a shell.",
 };
-const asking = { usage: ["tidemark help [command]", "tidemark [command] --help"], about: "Shows this." };
-const commands = { serve: serving, ...tools, version: versions, completion: completing, help: asking };
+const helpUsage = { usage: ["tidemark help [command]", "tidemark [command] --help"], about: "Shows this." };
+const commands = { serve: serving, ...tools, version: versions, completion: completing, help: helpUsage };
 
 const settings = `Settings are read from the environment (docs/configuration.md); DATA_DIR, by default ./data, says which
 deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting, 141 nobody reads the output any more.`;
@@ -26,9 +26,9 @@ deployment is meant. Exit codes: 0 done, 1 failed, 2 a wrong command or setting,
 /** Whether only help is wanted: the name of one command, or null for all. Undefined if the command is to be run. */
 export function helpWanted([command, ...args]: readonly string[]): string | null | undefined {
   if (command === "--help" || command === "-h") return null;
-  const isAsked = args.some((arg) => arg === "--help" || arg === "-h");
-  if (command === "help" && !isAsked) return args[0] ?? null;
-  return isAsked ? command : undefined;
+  const isWanted = args.some((arg) => arg === "--help" || arg === "-h");
+  if (command === "help" && !isWanted) return args[0] ?? null;
+  return isWanted ? command : undefined;
 }
 
 /** Parts that the settings name: the engine for points, the release of the time zone rules. */

@@ -4,9 +4,9 @@ import { request as startRequest } from "node:https";
 import { Readable } from "node:stream";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { ApiError } from "../http/errors.js";
-import { KeeperLost } from "../http/kept-elsewhere.js";
-import type { Answer } from "../http/route.js";
-import { passedOn, type Target } from "./forward.js";
+import { OwnerLost } from "../http/kept-elsewhere.js";
+import type { RouteAnswer } from "../http/route.js";
+import { type ForwardTarget, passedOn } from "./forward.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 
 export interface Call {
@@ -23,10 +23,10 @@ const own = ["content-length", "content-type", "vary", "date", "api-variant", "x
 const silenceMsMax = 60_000;
 
 /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer; `KeeperLost` if it was there, and then was not */
-export async function askNode(
-  { agent, host, port }: Target,
+export async function forwardToNode(
+  { agent, host, port }: ForwardTarget,
   { request, json, client }: Call,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { pathname, search, host: authority } = new URL(request.url);
   const body = json === undefined ? null : Buffer.from(JSON.stringify(json));
   const headers = passedOn(Object.fromEntries(request.headers) as IncomingHttpHeaders);
@@ -57,7 +57,7 @@ export async function askNode(
   });
   const told = passedOn(answer.headers);
   for (const name of own) delete told[name];
-  const status = (answer.statusCode ?? 502) as Answer["status"];
+  const status = (answer.statusCode ?? 502) as RouteAnswer["status"];
   const hasBody = request.method !== "HEAD" && status !== 204 && (status as number) !== 304;
   if (!hasBody) answer.resume();
   return {
@@ -70,5 +70,5 @@ export async function askNode(
 
 function away(error: NodeJS.ErrnoException): ApiError {
   const told = `the node that keeps the device does not answer, and may have done it: ${error.message}`;
-  return error.code === "ECONNRESET" ? new KeeperLost(told) : new ApiError("SERVICE_UNAVAILABLE", told);
+  return error.code === "ECONNRESET" ? new OwnerLost(told) : new ApiError("SERVICE_UNAVAILABLE", told);
 }

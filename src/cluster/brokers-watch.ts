@@ -33,12 +33,12 @@ export function watchBrokers({ brokers, monotonic, log, sleep = systemSleep }: W
   let failingSince = 0;
   let isAble = true;
 
-  async function ask(): Promise<void> {
-    const askedAt = monotonic();
+  async function readBrokers(): Promise<void> {
+    const readAt = monotonic();
     try {
       await brokers.ask();
     } catch (error) {
-      if (failures++ === 0) failingSince = askedAt;
+      if (failures++ === 0) failingSince = readAt;
       const hasLasted = failures >= failuresMin && monotonic() - failingSince >= silentMs;
       if (isAble && hasLasted && !stopped.signal.aborted) {
         log.warn("no broker can be reached: shards go to nodes that reach one", { error: asError(error) });
@@ -51,14 +51,14 @@ export function watchBrokers({ brokers, monotonic, log, sleep = systemSleep }: W
     isAble = true;
   }
 
-  async function keepAsking(): Promise<void> {
+  async function pollBrokers(): Promise<void> {
     while (!stopped.signal.aborted) {
-      await ask();
+      await readBrokers();
       await sleep(askMs, stopped.signal);
     }
   }
 
-  const asking = keepAsking();
+  const polling = pollBrokers();
   return {
     get isAble() {
       return isAble;
@@ -66,7 +66,7 @@ export function watchBrokers({ brokers, monotonic, log, sleep = systemSleep }: W
     close: async () => {
       stopped.abort();
       brokers.close();
-      await asking;
+      await polling;
     },
   };
 }

@@ -1,10 +1,14 @@
 /** A call that this node makes of another, of no client. */
 import { request as startRequest } from "node:https";
 import { json } from "node:stream/consumers";
-import type { Target } from "./forward.js";
+import type { ForwardTarget } from "./forward.js";
 
 /** JSON for JSON. @throws Error if the node does not answer with it in time */
-export function callNode({ agent, host, port }: Target, body: object, timeoutMs: number): Promise<unknown> {
+export function callNode(
+  { agent, host, port }: ForwardTarget,
+  body: object,
+  timeoutMs: number,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
     const content = Buffer.from(JSON.stringify(body));

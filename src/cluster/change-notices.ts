@@ -10,9 +10,9 @@ export function createChangeNotices(
   { call }: Pick<Links, "call">,
   timeoutMs: number,
 ): () => Promise<void> {
-  const tellers = nodes.map((node) => {
+  const notifiers = nodes.map((node) => {
     let isAway = false;
-    const tell = gathered(() =>
+    const notify = gathered(() =>
       call(node, { call: "follow" }, timeoutMs).then(
         () => {
           isAway = false;
@@ -23,12 +23,12 @@ export function createChangeNotices(
       ),
     );
     return (): Promise<void> | undefined => {
-      const told = tell();
-      return isAway ? undefined : told;
+      const notified = notify();
+      return isAway ? undefined : notified;
     };
   });
   return async () => {
-    await Promise.all(tellers.map((tell) => tell()));
+    await Promise.all(notifiers.map((notify) => notify()));
   };
 }
 

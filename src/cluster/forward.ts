@@ -32,7 +32,7 @@ export function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 }
 
 /** Where a request goes. */
-export interface Target {
+export interface ForwardTarget {
   readonly agent: Agent;
   readonly host: string;
   readonly port: number;
@@ -43,7 +43,7 @@ const silenceMsMax = 90_000;
 const withoutBody: ReadonlySet<string | undefined> = new Set(["GET", "HEAD", "DELETE"]);
 
 export function forward(
-  { agent, host, port }: Target,
+  { agent, host, port }: ForwardTarget,
   { request, response, client, reservation, proved, unreachable }: Forwarded,
 ): void {
   const { method, url, headers } = request;

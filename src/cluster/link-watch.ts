@@ -4,7 +4,7 @@
  * then. So each second a byte goes to every node that there are links with, and comes back: one link for all of it.
  */
 import type { Socket } from "node:net";
-import { createBreather } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/turns.js";
 import type { Logger } from "../observability/log.js";
 
 export interface LinkWatch {
@@ -47,7 +47,7 @@ export function createLinkWatch({ openEcho, log, lookEveryMs = 1000 }: LinkWatch
       unanswered = 0;
     };
 
-    function ask(): void {
+    function probe(): void {
       if (echo !== null) return void echo.write(oneByte);
       if (isOpening) return;
       isOpening = true;
@@ -82,17 +82,17 @@ export function createLinkWatch({ openEcho, log, lookEveryMs = 1000 }: LinkWatch
     }
 
     async function end(ending: readonly Socket[]): Promise<void> {
-      const breathe = createBreather();
+      const yieldIfDue = createYielder();
       for (const link of ending) {
         link.destroy(new Error("the node is silent"));
-        await breathe();
+        await yieldIfDue();
       }
     }
 
     function look(): void {
       if (links.size === 0) return stop();
       unanswered++;
-      if (unanswered <= looksMax) return ask();
+      if (unanswered <= looksMax) return probe();
       isSilent = true;
       log.warn("a node is silent: the links to it and from it are ended", { node, links: links.size });
       void end([...links]);

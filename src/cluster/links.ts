@@ -5,11 +5,11 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
 import type { ClusterNode, ClusterSettings } from "../config/cluster.js";
 import { ApiError } from "../http/errors.js";
-import type { Answer } from "../http/route.js";
+import type { RouteAnswer } from "../http/route.js";
 import type { Logger } from "../observability/log.js";
-import { askNode, type Call } from "./ask-node.js";
+import { type Call, forwardToNode } from "./ask-node.js";
 import { callNode } from "./call-node.js";
-import { forward, type Target } from "./forward.js";
+import { type ForwardTarget, forward } from "./forward.js";
 import { createLinkWatch } from "./link-watch.js";
 import { clientHeader, writeClient } from "./relayed-client.js";
 import { aliveMs, linkKey, linkOptions, linkProtocols } from "./secret.js";
@@ -17,7 +17,7 @@ import { createSharedLinks, type SharedLinks } from "./shared-links.js";
 
 export interface Links extends Omit<Neighbours, "keeperOf"> {
   /** @throws ApiError SERVICE_UNAVAILABLE if the node does not answer */
-  ask(node: number | null, call: Call): Promise<Answer>;
+  ask(node: number | null, call: Call): Promise<RouteAnswer>;
   /** The answer, as JSON, to a call of this node's own. @throws Error if the node does not answer */
   call(node: number | null, body: object, timeoutMs: number): Promise<unknown>;
   /** Opens a link for what happens to the devices that the node keeps. @throws Error if it cannot be reached */
@@ -33,7 +33,7 @@ const connectTimeoutMs = 3000;
 const idleMs = 50_000;
 
 /** Links that carry one request after the other; one that is not there in time fails. `onOpen` is told of each. */
-function agentOf(options: ConnectionOptions, onOpen: (socket: TLSSocket) => void): Agent {
+function createAgent(options: ConnectionOptions, onOpen: (socket: TLSSocket) => void): Agent {
   const agent = new Agent({
     keepAlive: true,
     keepAliveMsecs: aliveMs,
@@ -57,8 +57,8 @@ interface Other {
   readonly node: ClusterNode;
   readonly key: Uint8Array;
   /** One request after the other. */
-  readonly requests: Target;
-  readonly calls: Target;
+  readonly requests: ForwardTarget;
+  readonly calls: ForwardTarget;
   readonly mqtt: SharedLinks;
 }
 
@@ -67,13 +67,13 @@ export function createLinks(
   log: Pick<Logger, "info" | "warn">,
 ): Links {
   const watch = createLinkWatch({ openEcho: (node) => openUnwatched(node, linkProtocols.echo), log });
-  const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, otherOf(one)]));
+  const others = new Map(nodes.filter((one) => one !== self).map((one) => [one.number, findOther(one)]));
 
-  function otherOf(node: ClusterNode): Other {
+  function findOther(node: ClusterNode): Other {
     const { number, host, port } = node;
     const key = linkKey(masterKey, number);
-    const target = (protocol: string): Target => ({
-      agent: agentOf(linkOptions(key, self.number, protocol), (socket) => watch.add(number, socket)),
+    const target = (protocol: string): ForwardTarget => ({
+      agent: createAgent(linkOptions(key, self.number, protocol), (socket) => watch.add(number, socket)),
       host,
       port,
     });
@@ -120,7 +120,7 @@ export function createLinks(
       if (number === null) forwarded.unreachable();
       else forward(other(number).requests, forwarded);
     },
-    ask: async (number, call) => askNode(other(number).requests, call),
+    ask: async (number, call) => forwardToNode(other(number).requests, call),
     call: async (number, body, timeoutMs) => callNode(other(number).calls, body, timeoutMs),
     openEvents: (number) => open(number, linkProtocols.live),
     watch: watch.add,

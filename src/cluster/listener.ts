@@ -47,7 +47,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
   const takeClients = takeSharedLinks({ onClient: onMqtt, helloTimeoutMs });
   const sockets = new Set<Socket>();
   /** Who is at the other end. */
-  const nodeOf = new WeakMap<TLSSocket, number>();
+  const nodeBySocket = new WeakMap<TLSSocket, number>();
   const server = createServer(
     {
       ...linkSuites,
@@ -57,7 +57,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       secureOptions: constants.SSL_OP_NO_TICKET,
       pskCallback: (socket, identity) => {
         if (!members.has(identity)) return null;
-        nodeOf.set(socket, Number(identity));
+        nodeBySocket.set(socket, Number(identity));
         return key;
       },
     },
@@ -67,7 +67,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       socket.setKeepAlive(true, aliveMs);
       if (socket.alpnProtocol === linkProtocols.echo) return void socket.pipe(socket);
       if (socket.alpnProtocol === linkProtocols.self) return void socket.end(instance);
-      onLink(nodeOf.get(socket) as number, socket);
+      onLink(nodeBySocket.get(socket) as number, socket);
       if (socket.alpnProtocol === linkProtocols.mqtt) takeClients(socket);
       else if (socket.alpnProtocol === linkProtocols.http) onHttp(socket);
       else if (socket.alpnProtocol === linkProtocols.calls) onCalls(socket);
@@ -149,12 +149,12 @@ const refusedEveryMs = 60_000;
 /** Whoever knocks at the port gets a line in the log now and then, not each time. */
 function createRefusals(log: Logger) {
   let count = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   return {
     add: (address: string | undefined, { message }: Error): void => {
       count++;
-      if (performance.now() - toldAt < refusedEveryMs) return;
-      toldAt = performance.now();
+      if (performance.now() - loggedAt < refusedEveryMs) return;
+      loggedAt = performance.now();
       log.warn(
         "a link of the cluster was refused: another MASTER_KEY or CLUSTER_NODES, or none of its nodes",
         {

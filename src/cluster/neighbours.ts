@@ -4,10 +4,10 @@ import { type ByShard, Elsewhere, type ShardPlaces } from "../../ingest/director
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
-import { KeptElsewhere } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/kept-elsewhere.js";
 import type { Links } from "./links.js";
 
-export interface Cluster extends Neighbours, Pick<Links, "ask" | "call" | "openEvents" | "watch"> {
+export interface NeighbourNodes extends Neighbours, Pick<Links, "ask" | "call" | "openEvents" | "watch"> {
   /** The numbers of the other nodes. */
   readonly others: readonly number[];
   /** Called with faults between nodes that no caller receives. */
@@ -26,8 +26,8 @@ export function createNeighbours(
   shards: ByShard<object>,
   directory: Pick<Directory, "findByUsername" | "findByCertificate" | "get">,
   links: Links,
-  { others, onFault }: Pick<Cluster, "others" | "onFault">,
-): Cluster {
+  { others, onFault }: Pick<NeighbourNodes, "others" | "onFault">,
+): NeighbourNodes {
   async function elsewhere(
     device: DeviceEntry | undefined,
     find: (device: DeviceEntry) => Promise<object>,
@@ -51,7 +51,7 @@ export function createNeighbours(
     atKeeper: async (id) => {
       // Whoever waits here would hold its place among those for whom answers are made.
       const found = await elsewhere(await directory.get(id), shards.of);
-      if (found !== null) throw new KeptElsewhere(found.node, found.shard);
+      if (found !== null) throw new RemoteShard(found.node, found.shard);
     },
   };
 }

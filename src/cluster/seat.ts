@@ -58,7 +58,7 @@ export function startSeat(deps: SeatDeps): Seat {
   const identity = { number, owner };
   const watch = createNodeWatch([number], Number.NaN, monotonic);
   const stopped = new AbortController();
-  const inTurn = createLock();
+  const runExclusive = createLock();
   let isOwn = false;
   let ableAt = monotonic();
 
@@ -82,7 +82,7 @@ export function startSeat(deps: SeatDeps): Seat {
   }
 
   const attempt = (): Promise<boolean> =>
-    inTurn(async () => {
+    runExclusive(async () => {
       if (stopped.signal.aborted) return false;
       try {
         return await beat();

@@ -66,9 +66,9 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const cutOff = createCutOff(clock.monotonic);
   let wasAble = true;
   /** The process is about to stop, and has not yet announced this to the others. */
-  let isLeavingUnsaid = false;
+  let mustMarkShutdown = false;
   const stopped = new AbortController();
-  const inTurn = createLock();
+  const runExclusive = createLock();
   /** When the last look began that has had an answer. */
   let seenAt = Number.NEGATIVE_INFINITY;
   /** The shards that the last look found others will give to this node. */
@@ -102,14 +102,14 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   }
 
   /** Until the others know, their plans have this node as one of those that take shards. */
-  async function sayLeaving(): Promise<void> {
-    if (await done(reach, () => markLeaving(db, identity))) isLeavingUnsaid = false;
+  async function markShutdown(): Promise<void> {
+    if (await done(reach, () => markLeaving(db, identity))) mustMarkShutdown = false;
   }
 
   async function beat(): Promise<void> {
     const isOwn = await say();
     if (isOwn === null) return view.miss();
-    if (isOwn && isLeavingUnsaid) await sayLeaving();
+    if (isOwn && mustMarkShutdown) await markShutdown();
     if (isOwn) return look();
     stopped.abort();
     log.error("another process has taken this node's number: its shards are closed", {
@@ -122,26 +122,27 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   async function keepBeating(): Promise<void> {
     while (!stopped.signal.aborted) {
       await sleep(beatMs, stopped.signal);
-      if (!stopped.signal.aborted) await inTurn(beat);
+      if (!stopped.signal.aborted) await runExclusive(beat);
     }
   }
 
-  const refresh = (): Promise<void> => inTurn(async () => (stopped.signal.aborted ? undefined : look()));
+  const refresh = (): Promise<void> =>
+    runExclusive(async () => (stopped.signal.aborted ? undefined : look()));
 
-  await inTurn(look);
+  await runExclusive(look);
   const beating = keepBeating();
   let closing: Promise<void> | null = null;
   async function close(): Promise<void> {
     // Beats go on meanwhile: others leave what it has to it until it is given.
     if (!stopped.signal.aborted) {
-      isLeavingUnsaid = true;
-      await sayLeaving();
+      mustMarkShutdown = true;
+      await markShutdown();
       await moves.giveAll();
     }
     await moves.settled();
     stopped.abort();
     await beating;
-    await inTurn(async () => void (await done(reach, () => removeNode(db, identity))));
+    await runExclusive(async () => void (await done(reach, () => removeNode(db, identity))));
   }
 
   return {

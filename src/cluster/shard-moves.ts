@@ -30,7 +30,7 @@ interface ShardMoves {
 /** On their way to this node at the same time. */
 const takesAtOnce = 2;
 /** How long a stopping node lets others copy its shards ahead; after it, the rest is given without a copy. */
-const leavingMs = 10_000;
+const shutdownMs = 10_000;
 const againMs = 200;
 
 export function createShardMoves(
@@ -46,7 +46,7 @@ export function createShardMoves(
   /** The shards that the last look found still to be taken. */
   let wanted: number[] = [];
   /** The shards that the last look gave to others. */
-  let leaving: readonly number[] = [];
+  let shuttingDown: readonly number[] = [];
   let taking = 0;
   let giving = false;
   const ending = new AbortController();
@@ -79,7 +79,7 @@ export function createShardMoves(
 
   /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
   function giveNext(): void {
-    if (giving || !leaving.some(canGive)) return;
+    if (giving || !shuttingDown.some(canGive)) return;
     giving = true;
     run(giveCopied(), () => {
       giving = false;
@@ -95,8 +95,8 @@ export function createShardMoves(
    * have, do not wait for it.
    */
   async function giveCopied(): Promise<void> {
-    for (const shard of leaving) {
-      const mayGo = (): boolean => !ending.signal.aborted && canGive(shard) && leaving.includes(shard);
+    for (const shard of shuttingDown) {
+      const mayGo = (): boolean => !ending.signal.aborted && canGive(shard) && shuttingDown.includes(shard);
       if (!mayGo()) continue;
       const ahead = deps.ahead(shard, view.takers(), Number.POSITIVE_INFINITY);
       if ((await orAborted(ahead, ending.signal)) === true && mayGo()) return steps.give(shard);
@@ -113,9 +113,9 @@ export function createShardMoves(
   }
 
   /** The next one is copied while this one is given, in the order in which the others' plans deal them out. */
-  async function giveInTurn(): Promise<void> {
+  async function giveOneByOne(): Promise<void> {
     const left = [...locals.keys()].toSorted((a, b) => a - b);
-    const until = clock.monotonic() + leavingMs;
+    const until = clock.monotonic() + shutdownMs;
     let copying = copied(left[0], until);
     while (left.length > 0) {
       const next = left.splice(0, own.isAble() ? 1 : left.length);
@@ -154,7 +154,7 @@ export function createShardMoves(
       }
       wanted = [...unopened, ...plan.take].filter((shard) => !locals.has(shard) && steps.mayTake(shard));
       takeNext();
-      leaving = plan.give;
+      shuttingDown = plan.give;
       giveNext();
     },
     giveUp: (shards) => {
@@ -177,7 +177,7 @@ export function createShardMoves(
       ending.abort();
       leaveOpening(locals.keys());
       await settled();
-      await giveInTurn();
+      await giveOneByOne();
       for (const shard of view.ownShards()) if (steps.isUnfreed(shard)) await steps.free(shard);
       await settled();
     },

@@ -87,19 +87,19 @@ export function successions(picture: ShardPicture): readonly number[] {
  * Those that few nodes take come first: others find a place anywhere.
  */
 function assign(shards: readonly number[], nodes: readonly Filling[]): { shard: number; to: number }[] {
-  const takersOf = (shard: number) => nodes.filter(({ refuses }) => !refuses.has(shard));
+  const listTakers = (shard: number) => nodes.filter(({ refuses }) => !refuses.has(shard));
   return shards
-    .map((shard) => ({ shard, takers: takersOf(shard) }))
+    .map((shard) => ({ shard, takers: listTakers(shard) }))
     .toSorted((a, b) => a.takers.length - b.takers.length || a.shard - b.shard)
     .flatMap(({ shard, takers }) => {
-      const to = leastOf(takers);
+      const to = findLeastFilled(takers);
       if (to === undefined) return [];
       to.count++;
       return [{ shard, to: to.number }];
     });
 }
 
-function leastOf(nodes: readonly Filling[]): Filling | undefined {
+function findLeastFilled(nodes: readonly Filling[]): Filling | undefined {
   return nodes.reduce<Filling | undefined>(
     (least, node) => (least === undefined || node.count < least.count ? node : least),
     undefined,

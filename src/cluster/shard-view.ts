@@ -71,8 +71,10 @@ export function createShardView({ shards, nodes, identity, monotonic }: ShardVie
       isLeaving: false,
     };
     const there = [here, ...nodes.flatMap((number) => (number === self ? [] : (watch.find(number) ?? [])))];
-    const isSharing = ({ isAble, isLeaving }: Pick<NodeState, "isAble" | "isLeaving">): boolean =>
-      isAble && !isLeaving;
+    const isSharing = ({
+      isAble,
+      isLeaving: isShuttingDown,
+    }: Pick<NodeState, "isAble" | "isLeaving">): boolean => isAble && !isShuttingDown;
     return {
       sharing: there.filter(isSharing),
       emptying: there.filter((one) => !isSharing(one)).map(({ number }) => number),

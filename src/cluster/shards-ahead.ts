@@ -46,8 +46,8 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
     try {
       await copy(shard, signal);
       failing.delete(shard);
-      const tell = copying.isAsked ? log.info : log.debug;
-      tell("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
+      const writeLog = copying.isAsked ? log.info : log.debug;
+      writeLog("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
     } catch (error) {
       // Whoever opens it copies it then, and says why it cannot.
       if (!signal.aborted && !failing.has(shard)) {

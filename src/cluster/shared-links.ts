@@ -75,7 +75,7 @@ export function createSharedLinks(openLink: () => Promise<Socket>, pingEveryMs =
     return link;
   }
 
-  function withRoom(): SharedLink {
+  function findFreeLink(): SharedLink {
     for (const link of links) if (link.clients < clientsMax) return link;
     return begin();
   }
@@ -116,7 +116,7 @@ export function createSharedLinks(openLink: () => Promise<Socket>, pingEveryMs =
     );
   }
 
-  return { open: (client) => openAt(withRoom(), client, true) };
+  return { open: (client) => openAt(findFreeLink(), client, true) };
 }
 
 function sessionOver(socket: Socket, pingEveryMs: number): ClientHttp2Session {
@@ -164,7 +164,7 @@ export function takeSharedLinks({ onClient, helloTimeoutMs }: TakingDeps): (link
   server.on("sessionError", (_, session) => session.destroy());
   server.on("stream", (stream, headers) => {
     stream.on("error", () => stream.destroy());
-    const client = clientOf(headers[clientHeader]);
+    const client = parseClient(headers[clientHeader]);
     if (client === null) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     stream.respond({ ":status": 200 });
     endWithPeer(stream);
@@ -183,7 +183,7 @@ function endWithPeer(stream: ServerHttp2Stream): void {
   stream.once("end", () => stream.end());
 }
 
-function clientOf(header: unknown): RelayedClient | null {
+function parseClient(header: unknown): RelayedClient | null {
   try {
     return readClient(String(header));
   } catch {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { Connections } from "../../ingest/sessions/connections.js";
-import type { Downlinks } from "../../ingest/sessions/downlinks.js";
+import type { SessionDownlinks } from "../../ingest/sessions/downlinks.js";
 import { StoreError } from "../../store/lib/errors.js";
 import {
   type CommandTarget,
@@ -76,7 +76,7 @@ interface CommandsDeps extends RoutingDeps {
   /** Finds the number of a device's shard, whose next start settles commands that it leaves open. */
   readonly shardOf: (device: number) => number;
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
-  readonly downlinks: Downlinks;
+  readonly downlinks: SessionDownlinks;
   readonly receipts: Receipts;
   readonly directory: Pick<Directory, "get" | "peek" | "peekByDeviceID">;
   /** Why the journal takes nothing, or null. */
@@ -89,7 +89,7 @@ interface CommandsDeps extends RoutingDeps {
 const waitingBytesMax = 16 * 1024 * 1024;
 const takenWaitMs = 5000;
 const takenLookMs = 20;
-const keptLookMs = 10;
+const storedPollMs = 10;
 
 export function createCommands(deps: CommandsDeps): Commands {
   const { db, shardOf, sessions, downlinks, directory, receipts, stopped, now } = deps;
@@ -172,7 +172,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     untilKept: async (sending) => {
       const all = Promise.all(sending).then(() => true);
       do {
-        if (await Promise.race([all, delay(keptLookMs, false)])) return;
+        if (await Promise.race([all, delay(storedPollMs, false)])) return;
       } while (stopped() === null);
     },
     untilTaken: async (tenant) => {

@@ -53,17 +53,17 @@ function parseField(text: string, field: Field): Set<number> | null {
     if (match === null) return null;
     const [, all, firstText = "", lastText, stepText] = match;
     const step = stepText === undefined ? 1 : Number(stepText);
-    const first = all === undefined ? numberOf(firstText, field) : field.min;
+    const first = all === undefined ? parseNumber(firstText, field) : field.min;
     // `5/15` continues to the field's end, as `5-59/15` does.
     const open = all !== undefined || (lastText === undefined && stepText !== undefined);
-    const last = open ? field.max : numberOf(lastText ?? firstText, field);
+    const last = open ? field.max : parseNumber(lastText ?? firstText, field);
     if (first === null || last === null || first > last || step === 0) return null;
     for (let value = first; value <= last; value += step) values.add(value);
   }
   return values;
 }
 
-function numberOf(text: string, { min, max, names }: Field): number | null {
+function parseNumber(text: string, { min, max, names }: Field): number | null {
   const named = names.indexOf(text);
   if (named >= 0) return named + min;
   const value = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;

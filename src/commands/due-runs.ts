@@ -54,7 +54,7 @@ const sharedLateMs = 5000;
 export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns {
   const { db, node, commands, tasks, now } = deps;
   const nextRuns = createNextRuns(deps.zone);
-  const nextRunOf = nextRuns.after;
+  const findNextRun = nextRuns.after;
   const missedBefore = (): number => now() - (db.shared ? sharedLateMs : 0);
 
   return {
@@ -82,7 +82,7 @@ export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns 
         const missed = await missedRepeats(db, before, missedPerStep);
         if (missed.length === 0) break;
         const at = now();
-        await db.write(missed.map((due) => claimRun(due, nextRunOf(due, at))));
+        await db.write(missed.map((due) => claimRun(due, findNextRun(due, at))));
         skipped += missed.length;
         await nextTurn();
       }
@@ -93,11 +93,11 @@ export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns 
       const elsewhereBefore = at - connectedFirstMs;
       const due = await dueForDevices(db, { now: at, node, elsewhereBefore }, runsPerStep);
       if (due.length === 0) return false;
-      const sent = due.map(commandOf);
+      const sent = due.map(toCommand);
       const routes = await Promise.all(due.map((one, i) => commands.routeTo(one, sent[i] as Command)));
       const runs = due.map((one, i) => ({
         due: one,
-        next: nextRunOf(one, at),
+        next: findNextRun(one, at),
         log: commands.logOf(one, routes[i] ?? null, null, sent[i] as Command),
       }));
       const logs = await claimDeviceRuns(db, at, runs);
@@ -110,24 +110,24 @@ export function createDueRuns(deps: DueRunsDeps, closing: AbortSignal): DueRuns 
       return true;
     },
     toGroups: async () => {
-      const room = Math.min(tasks.room, runsPerStep);
-      const due = room === 0 ? [] : await dueForGroups(db, now(), room);
+      const capacity = Math.min(tasks.room, runsPerStep);
+      const due = capacity === 0 ? [] : await dueForGroups(db, now(), capacity);
       for (const one of due) {
         const at = now();
-        const task = { id: newTaskID(), kind: groupPublish, input: inputOf(one), node };
-        const claimed = await claimGroupRun(db, at, one, nextRunOf(one, at), task);
+        const task = { id: newTaskID(), kind: groupPublish, input: toGroupInput(one), node };
+        const claimed = await claimGroupRun(db, at, one, findNextRun(one, at), task);
         if (claimed !== null) tasks.adopt(claimed);
       }
-      return due.length === room && room > 0;
+      return due.length === capacity && capacity > 0;
     },
   };
 }
 
-function commandOf({ topic, payload, qos, ttl }: DueForDevice): Command {
+function toCommand({ topic, payload, qos, ttl }: DueForDevice): Command {
   return { topic, payload: new Uint8Array(payload), qos: qos === 0 ? 0 : 1, ttl };
 }
 
-function inputOf({ payload, qos, ...due }: DueForGroup): GroupPublishInput {
+function toGroupInput({ payload, qos, ...due }: DueForGroup): GroupPublishInput {
   const { groupIntID, groupID, groupName, needAck, topic, ttl } = due;
   return {
     groupIntID,

@@ -34,7 +34,7 @@ export const groupPublish = "group_publish";
 
 const membersPerBatchDefault = 250;
 /** Payload bytes of one batch, which is handed over together. */
-export const batchBytesMax = 4 * 1024 * 1024;
+export const groupBatchBytesMax = 4 * 1024 * 1024;
 /** Group commands sent at once, each of another tenant. */
 const sendingsMax = 8;
 
@@ -55,7 +55,7 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
     apart: sendingsMax,
     run: async ({ task, signal, progress }) => {
       const input = task.input as GroupPublishInput;
-      const command = commandOf(input);
+      const command = toCommand(input);
       const { groupIntID, groupID, groupName, needAck } = input;
       const names = { task: task.id, groupIntID, groupID, groupName, needAck };
       const { topic, payload } = command;
@@ -64,7 +64,7 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
       const { id, handedOver, failed } = group;
       const left = await served(() => countMembersAfter(db, groupIntID, group.lastMember));
       const total = Math.max(1, handedOver + failed + left);
-      const fitting = Math.floor(batchBytesMax / Math.max(1, payload.length));
+      const fitting = Math.floor(groupBatchBytesMax / Math.max(1, payload.length));
       const perBatch = Math.max(1, Math.min(membersPerBatch, fitting));
       const sendBatch = needAck === 0 ? sendWithoutReceipts : sendWithReceipts;
       const end = () => endGroupSending(db, now(), id);
@@ -73,14 +73,14 @@ export function groupPublishKind(deps: GroupPublishDeps): TaskKind {
           const members = await served(() => membersAfter(db, groupIntID, group.lastMember, perBatch));
           if (members.length === 0) break;
           group = await sendBatch({ ...deps, task, command, signal, served }, group, members);
-          await progress(((group.handedOver + group.failed) / total) * 100, told(group));
+          await progress(((group.handedOver + group.failed) / total) * 100, toTaskDetail(group));
         }
       } catch (error) {
         // Nobody continues it: its log must not wait for members that get nothing.
         if (!signal.aborted) await served(end).catch(() => undefined);
         throw error;
       }
-      return { msg: told(await served(end)) };
+      return { msg: toTaskDetail(await served(end)) };
     },
   };
 }
@@ -95,7 +95,7 @@ interface Sending extends GroupPublishDeps {
   readonly served: Served;
 }
 
-function commandOf({ needAck, groupID, topic, payload, qos, ttl }: GroupPublishInput): Command {
+function toCommand({ needAck, groupID, topic, payload, qos, ttl }: GroupPublishInput): Command {
   return {
     topic: needAck === 0 ? groupInbox(groupID) : topic,
     payload: Buffer.from(payload),
@@ -104,7 +104,7 @@ function commandOf({ needAck, groupID, topic, payload, qos, ttl }: GroupPublishI
   };
 }
 
-const told = ({ handedOver, failed }: GroupSending) => ({
+const toTaskDetail = ({ handedOver, failed }: GroupSending) => ({
   publish_success_num: handedOver,
   publish_failure_num: failed,
 });
@@ -117,7 +117,7 @@ async function sendWithReceipts(
 ): Promise<GroupSending> {
   await commands.untilTaken(task.tenant);
   const routes = await served(() => Promise.all(members.map((member) => commands.routeTo(member, command))));
-  const batch = batchOf(group, members, routes.filter((route) => route !== null).length);
+  const batch = createBatch(group, members, routes.filter((route) => route !== null).length);
   const logs = members.map((member, i) => commands.logOf(member, routes[i] ?? null, group.id, command));
   const ids = await served(() => commitGroupBatch(db, task, now(), batch, logs));
   const sending: Promise<unknown>[] = [];
@@ -145,7 +145,7 @@ async function sendWithoutReceipts(
   const { topic, payload } = command;
   await commands.untilTaken(task.tenant);
   const there = await served(() => Promise.all(members.map((member) => commands.isConnected(member, topic))));
-  const batch = batchOf(group, members, there.filter(Boolean).length);
+  const batch = createBatch(group, members, there.filter(Boolean).length);
   await served(() => commitGroupBatch(db, task, now(), batch, []));
   const slice = createSlice();
   for (const [i, member] of members.entries()) {
@@ -155,7 +155,7 @@ async function sendWithoutReceipts(
   return sum(group, batch);
 }
 
-function batchOf(
+function createBatch(
   { id, lastMember }: GroupSending,
   members: readonly CommandTarget[],
   handedOver: number,

@@ -2,7 +2,7 @@ import type { PendingReceipts } from "../../ingest/sessions/pending-receipts.js"
 import { nextTurn } from "../../store/lib/turns.js";
 import {
   expiredLogs,
-  groupLogsOf,
+  findGroupLogs,
   type IssuedLog,
   issuedLogs,
   moveControlLogs,
@@ -41,7 +41,7 @@ export async function settleIssued({
     if (logs.length < logsPerStep) break;
     after = logs.at(-1)?.id ?? after;
   }
-  const groups = await groupsOf(db, [...held.known]);
+  const groups = await countGroups(db, [...held.known]);
   const { confirmed, failed } = publishStatuses;
   held.listen((id, acknowledged) => {
     const groupLogIntID = groups.get(id) ?? null;
@@ -54,10 +54,10 @@ function givenUp({ id, groupLogIntID }: IssuedLog) {
   return { id, groupLogIntID, publishStatus: publishStatuses.failed };
 }
 
-async function groupsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+async function countGroups(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
   const groups = new Map<number, number>();
   for (let at = 0; at < ids.length; at += logsPerStep) {
-    const some = await groupLogsOf(db, ids.slice(at, at + logsPerStep));
+    const some = await findGroupLogs(db, ids.slice(at, at + logsPerStep));
     for (const [id, group] of some) groups.set(id, group);
   }
   return groups;

@@ -1,7 +1,7 @@
 import type { Zone } from "../../query/zone.js";
 import type { NextRun, OtherwisePlanned, Repeated } from "../../store/metadata/commands/due-schedules.js";
 import { scheduleTypes } from "../../store/metadata/commands/schedules.js";
-import { fingerprintOf } from "../../store/time-zones/rules.js";
+import { computeRulesFingerprint } from "../../store/time-zones/rules.js";
 import { nextTime, parseCron } from "./cron.js";
 
 const minuteMs = 60_000;
@@ -17,7 +17,7 @@ interface NextRuns {
 }
 
 export function createNextRuns(zone: Zone): NextRuns {
-  const zoneRules = fingerprintOf(zone.rules);
+  const zoneRules = computeRulesFingerprint(zone.rules);
   const cronTime = createCronTimes(zone);
 
   return {

@@ -6,37 +6,41 @@ import { z } from "@hono/zod-openapi";
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import { readWhole } from "../../ingest/transports/http/requests/body-reader.js";
-import type { Aside } from "../../store/journal/set-aside.js";
+import type { DeadLetter } from "../../store/journal/set-aside.js";
 import { createReservation } from "../../store/lib/reservation.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import { brokerBegin, brokerTake, brokerTaken } from "../brokers/shard-calls.js";
 import type { FollowerCalls } from "../brokers/take-for-follower.js";
 import type { ListAnswer } from "../journal-lists/list-of-nodes.js";
-import { type ListQuery, listQuery } from "../journal-lists/own-list.js";
+import { type ListQuery, ownListQuery } from "../journal-lists/own-list.js";
 import type { NodeFigures } from "../live/figures.js";
 import type { Command, Commands } from "./commands.js";
 
 /** Devices that one call is about. */
-export const targetsMax = 1000;
+export const targetsPerCallMax = 1000;
 const bodyBytesMax = 2 * 1024 * 1024;
 const idleMs = 60_000;
 
 const id = z.int().nonnegative();
-const targets = z.array(id).max(targetsMax).readonly();
+const targets = z.array(id).max(targetsPerCallMax).readonly();
 const qos = z.union([z.literal(0), z.literal(1)]);
 const content = { topic: z.string(), payload: z.base64(), qos, ttl: z.int().nonnegative() };
 const sent = z.strictObject({ device: id, logID: id, groupLogIntID: id.nullable() });
 
 const nodeCall = z.discriminatedUnion("call", [
   z.strictObject({ call: z.literal("route"), topic: z.string(), qos, targets }),
-  z.strictObject({ call: z.literal("send"), ...content, logged: z.array(sent).max(targetsMax).readonly() }),
+  z.strictObject({
+    call: z.literal("send"),
+    ...content,
+    logged: z.array(sent).max(targetsPerCallMax).readonly(),
+  }),
   z.strictObject({ call: z.literal("isConnected"), topic: z.string(), targets }),
   z.strictObject({ call: z.literal("follow") }),
   z.strictObject({ call: z.literal("shards") }),
   z.strictObject({ call: z.literal("gives"), node: id, shard: id }),
   z.strictObject({ call: z.literal("copyAhead"), shard: id }),
-  z.strictObject({ call: z.literal("list"), query: listQuery, shards: z.array(id).readonly() }),
+  z.strictObject({ call: z.literal("list"), query: ownListQuery, shards: z.array(id).readonly() }),
   z.strictObject({ call: z.literal("asides") }),
   brokerBegin,
   brokerTake,
@@ -50,7 +54,7 @@ export type NodeCall = z.infer<typeof nodeCall>;
  * One for each device of the call, in their order; of `route` the QoS that is granted, or null; of `copyAhead` whether it
  * is done. None of `follow`, `shards` and `gives`.
  */
-export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsMax);
+export const nodeAnswers = z.array(z.union([z.boolean(), qos, z.null()])).max(targetsPerCallMax);
 export type NodeAnswers = z.infer<typeof nodeAnswers>;
 
 export interface NodeCalls {
@@ -75,7 +79,7 @@ interface NodeCallsDeps {
   /** What is kept here of a list, of these shards. */
   readonly list: (query: ListQuery, shards: readonly number[]) => Promise<ListAnswer>;
   /** The dead letters of this node. */
-  readonly asides: () => readonly Aside[];
+  readonly asides: () => readonly DeadLetter[];
   /** The figures of this node in the overview. */
   readonly figures: (tenant: number | null) => NodeFigures;
   /** Whether a live stream could go on here. */
@@ -91,7 +95,7 @@ interface NodeCallsDeps {
 export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
   const { commands, directory, list, asides, figures, resumes, followed, shardNews, onFault } = deps;
 
-  async function targetOf(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
+  async function findTarget(device: number): Promise<(CommandTarget & { readonly tenant: number }) | null> {
     const entry = await directory.get(device);
     if (entry === undefined) return null;
     const { deviceID, blocked, parent, protocol, tenant } = entry.device;
@@ -106,7 +110,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     const kept: boolean[] = logged.map(() => false);
     const sending: Promise<unknown>[] = [];
     for (const [i, { device, ...ids }] of logged.entries()) {
-      const target = await targetOf(device);
+      const target = await findTarget(device);
       if (i === 0 && target !== null) await commands.untilTaken(target.tenant);
       const route = target === null ? null : await commands.routeTo(target, command);
       if (route === null) commands.giveUp(ids);
@@ -124,7 +128,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   async function answer(
     call: NodeCall,
-  ): Promise<NodeAnswers | ListAnswer | readonly Aside[] | NodeFigures | boolean | string | string[]> {
+  ): Promise<NodeAnswers | ListAnswer | readonly DeadLetter[] | NodeFigures | boolean | string | string[]> {
     if (call.call === "brokerBegin" || call.call === "brokerTake" || call.call === "brokerTaken") {
       if (deps.follower === null) throw new Error("BROKER_URL is not set at this node");
       return deps.follower.answer(call);
@@ -149,7 +153,7 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
     const slice = createSlice();
     const answers: NodeAnswers = [];
     for (const device of call.targets) {
-      const target = await targetOf(device);
+      const target = await findTarget(device);
       if (call.call === "route") {
         const route = target === null ? null : await commands.routeTo(target, call);
         answers.push(route?.qos ?? null);
@@ -166,18 +170,18 @@ export function createNodeCalls(deps: NodeCallsDeps): NodeCalls {
 
   /** Answers 400 if the body is not a call. */
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const tell = (status: number, body: object | boolean | string): void => {
+    const respond = (status: number, body: object | boolean | string): void => {
       response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
     };
     read(request)
       .then((text) => nodeCall.safeParse(JSON.parse(text)))
       .then(
-        async (call) => (call.success ? tell(200, await answer(call.data)) : tell(400, {})),
-        () => tell(400, {}),
+        async (call) => (call.success ? respond(200, await answer(call.data)) : respond(400, {})),
+        () => respond(400, {}),
       )
       .catch((error: Error) => {
         onFault(error);
-        if (!response.headersSent) tell(500, {});
+        if (!response.headersSent) respond(500, {});
       });
   }
 

@@ -5,7 +5,7 @@ import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { inboxTopic } from "../../ingest/messages/topics.js";
 import { mayReceive } from "../../ingest/policies.js";
 import type { Connections } from "../../ingest/sessions/connections.js";
-import type { Downlinks } from "../../ingest/sessions/downlinks.js";
+import type { SessionDownlinks } from "../../ingest/sessions/downlinks.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 
 /** Found before the command's log is written. */
@@ -31,7 +31,7 @@ export interface ExternalBroker {
 
 export interface RoutingDeps {
   readonly sessions: Pick<Connections, "has" | "sendToAll">;
-  readonly downlinks: Pick<Downlinks, "reach">;
+  readonly downlinks: Pick<SessionDownlinks, "reach">;
   readonly externalBroker?: ExternalBroker;
   readonly directory: { get(id: number): Promise<DeviceEntry | undefined> };
 }

@@ -1,6 +1,6 @@
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import { type Downlinks, mayBeSent } from "../../ingest/sessions/downlinks.js";
+import { mayBeSent, type SessionDownlinks } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { ExternalBroker } from "./routing.js";
 
@@ -11,10 +11,10 @@ type Entries = Pick<Directory, "peek" | "get">;
  * PUBACK is the receipt. Nothing waits here for a broker that is down.
  */
 export function throughBroker(
-  downlinks: Downlinks,
+  downlinks: SessionDownlinks,
   broker: Broker["outbound"],
   directory: Entries,
-): Downlinks {
+): SessionDownlinks {
   return {
     reach: async (device, protocol, topic, qos) => {
       const here = await downlinks.reach(device, protocol, topic, qos);
@@ -34,7 +34,7 @@ export function throughBroker(
 }
 
 /** Messages without a receipt, to devices that may be at the broker. */
-export function externalBrokerOf(broker: Broker["outbound"], directory: Entries): ExternalBroker {
+export function createExternalBroker(broker: Broker["outbound"], directory: Entries): ExternalBroker {
   return {
     get isUp() {
       return broker.isUp;

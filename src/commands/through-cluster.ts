@@ -3,7 +3,7 @@ import type { Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Directory } from "../../ingest/directory/directory.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Command, Commands } from "./commands.js";
-import { type NodeAnswers, type NodeCall, nodeAnswers, targetsMax } from "./node-calls.js";
+import { type NodeAnswers, type NodeCall, nodeAnswers, targetsPerCallMax } from "./node-calls.js";
 import type { CommandRoute } from "./routing.js";
 
 interface Ways {
@@ -32,23 +32,25 @@ const grants = (answers: NodeAnswers): (CommandRoute["qos"] | null)[] =>
 /** What is asked in one turn of the loop about many devices is one call for each node. */
 export function throughCluster(here: Commands, { placeOf, call, directory, onFault }: Ways): Commands {
   const nodes = new WeakMap<CommandRoute, Node>();
-  const ask = async (node: Node, asked: NodeCall): Promise<NodeAnswers> =>
-    nodeAnswers.parse(await call(node, asked, asked.call === "send" ? sendMs : askMs));
+  const callOtherNode = async (node: Node, request: NodeCall): Promise<NodeAnswers> =>
+    nodeAnswers.parse(await call(node, request, request.call === "send" ? sendMs : askMs));
 
   const routes = gathering<number, CommandRoute["qos"] | null>((node, { topic, qos = 0 }, targets) =>
-    ask(node, { call: "route", topic, qos, targets }).then(grants),
+    callOtherNode(node, { call: "route", topic, qos, targets }).then(grants),
   );
   const there = gathering<number, boolean>((node, { topic }, targets) =>
-    ask(node, { call: "isConnected", topic, targets }).then(truths),
+    callOtherNode(node, { call: "isConnected", topic, targets }).then(truths),
   );
   const sends = gathering<{ device: number; logID: number; groupLogIntID: number | null }, boolean>(
     (node, command, logged) => {
       const { topic, payload = none, qos = 0, ttl = 0 } = command;
-      return ask(node, { call: "send", topic, payload: base64(payload), qos, ttl, logged }).then(truths);
+      return callOtherNode(node, { call: "send", topic, payload: base64(payload), qos, ttl, logged }).then(
+        truths,
+      );
     },
   );
   const members = gathering<number, boolean>((node, { topic, payload = none }, targets) =>
-    ask(node, { call: "sendToMembers", topic, payload: base64(payload), targets }).then(truths),
+    callOtherNode(node, { call: "sendToMembers", topic, payload: base64(payload), targets }).then(truths),
   );
 
   return {
@@ -128,7 +130,7 @@ function gathering<Item, Answer>(
 
   return async (node, shared, item) => {
     const found = open.find(
-      (one) => one.node === node && one.items.length < targetsMax && isSame(one.shared, shared),
+      (one) => one.node === node && one.items.length < targetsPerCallMax && isSame(one.shared, shared),
     );
     const { items, answers } = found ?? begin(node, shared);
     const place = items.push(item) - 1;

@@ -1,12 +1,12 @@
 import { readRequestMs } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
 import { type NewSchedule, scheduleTypes } from "../../store/metadata/commands/schedules.js";
-import { fingerprintOf } from "../../store/time-zones/rules.js";
+import { computeRulesFingerprint } from "../../store/time-zones/rules.js";
 import { invalid } from "../http/errors.js";
 import { nextTime, parseCron } from "./cron.js";
 
 /** When a schedule is to run. */
-interface AskedTiming {
+interface RequestedTiming {
   readonly scheduleType: number;
   /** As requests write times; without an offset in the zone. */
   readonly crontabTime?: string | null | undefined;
@@ -26,14 +26,14 @@ const minuteMs = 60_000;
  * The columns that are stored; fields that its type does not use are left out. @throws ApiError
  * PARAMETER_INVALID
  */
-export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
-  const { scheduleType } = asked;
+export function resolveTiming(requested: RequestedTiming, zone: Zone, now: number): Timing {
+  const { scheduleType } = requested;
   const unused = { scheduleType, crontabTime: null, IntervalMinute: null, crontab: null, zoneRules: null };
   if (scheduleType === scheduleTypes.once) {
-    const crontabTime = readTime(asked.crontabTime, zone, now);
+    const crontabTime = readTime(requested.crontabTime, zone, now);
     return { ...unused, crontabTime, nextAt: crontabTime };
   }
-  const { IntervalMinute = null, crontab = null } = asked;
+  const { IntervalMinute = null, crontab = null } = requested;
   if (IntervalMinute !== null) {
     if (crontab !== null) throw invalid({ crontab: "must not stand beside IntervalMinute" });
     return { ...unused, IntervalMinute, nextAt: now + IntervalMinute * minuteMs };
@@ -43,7 +43,7 @@ export function timingOf(asked: AskedTiming, zone: Zone, now: number): Timing {
   if (cron === null) throw invalid({ crontab: "must be a cron expression of five fields" });
   const nextAt = nextTime(cron, zone, now);
   if (nextAt === null) throw invalid({ crontab: "names no time of the next years" });
-  return { ...unused, crontab, nextAt, zoneRules: fingerprintOf(zone.rules) };
+  return { ...unused, crontab, nextAt, zoneRules: computeRulesFingerprint(zone.rules) };
 }
 
 function readTime(text: string | null | undefined, zone: Zone, now: number): number {

@@ -77,7 +77,7 @@ export function clusterProblems(env: ClusterEnvironment): string[] {
 }
 
 /** Null: this process is alone. */
-export function clusterOf(
+export function readClusterSettings(
   env: ClusterEnvironment,
   { host, masterKey }: { readonly host: string; readonly masterKey: Uint8Array | null },
 ): ClusterSettings | null {

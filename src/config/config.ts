@@ -7,9 +7,15 @@ import { mailDomain } from "../../store/lib/mail-addresses.js";
 import { readInteger } from "../../store/lib/number-text.js";
 import { isStorableTime } from "../../store/lib/time-range.js";
 import type { TimeZones } from "../../store/time-zones/time-zones.js";
-import { allShards, type ClusterSettings, clusterOf, clusterProblems, readNodes } from "./cluster.js";
-import { type InfluxSettings, influxOf, influxProblems, readInfluxURLs } from "./influx.js";
-import { type JournalSettings, journalOf, journalProblems, readJournalURL } from "./journal.js";
+import {
+  allShards,
+  type ClusterSettings,
+  clusterProblems,
+  readClusterSettings,
+  readNodes,
+} from "./cluster.js";
+import { type InfluxSettings, influxProblems, readInfluxSettings, readInfluxURLs } from "./influx.js";
+import { type JournalSettings, journalProblems, readJournalSettings, readJournalURL } from "./journal.js";
 import { readSecretFiles } from "./secret-files.js";
 import { isTileTemplate } from "./tile-template.js";
 import { readTimeZones } from "./time-zones.js";
@@ -378,8 +384,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (typeof timeZones === "string") throw new ConfigError([...problems, timeZones]);
   if (problems.length > 0) throw new ConfigError(problems);
   const masterKey = env.MASTER_KEY === undefined ? null : Buffer.from(env.MASTER_KEY, "hex");
-  const journal = journalOf(env);
-  const cluster = clusterOf(env, { host: env.HOST, masterKey });
+  const journal = readJournalSettings(env);
+  const cluster = readClusterSettings(env, { host: env.HOST, masterKey });
   const shards = allShards(env.NODE_NUMBER, cluster, journal);
   const [appID, appSecret] = env.API_KEY?.split(/:(.*)/s) ?? [];
   return Object.freeze({
@@ -429,8 +435,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     formulaSecondsMax: env.FORMULA_SECONDS_MAX,
     libsql:
       env.LIBSQL_URL === undefined ? null : { url: env.LIBSQL_URL, authToken: env.LIBSQL_AUTH_TOKEN ?? null },
-    influx: influxOf(env),
-    broker: env.BROKER_URL === undefined ? null : brokerOf(env.BROKER_URL, env),
+    influx: readInfluxSettings(env),
+    broker: env.BROKER_URL === undefined ? null : parseBroker(env.BROKER_URL, env),
     keepAliveMax: env.KEEP_ALIVE_MAX === 0 ? null : env.KEEP_ALIVE_MAX,
     topics: { bytesMax: env.TOPIC_BYTES_MAX, levelsMax: env.TOPIC_LEVELS_MAX },
     alertRetentionDays: env.ALERT_RETENTION_DAYS,
@@ -451,7 +457,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       },
     },
     notifyPrivateAddresses: env.NOTIFY_PRIVATE_ADDRESSES,
-    mailServer: env.SMTP_URL === undefined ? null : mailServerOf(env.SMTP_URL, env.SMTP_FROM),
+    mailServer: env.SMTP_URL === undefined ? null : parseMailServer(env.SMTP_URL, env.SMTP_FROM),
     mailLimits: {
       recipientsMax: env.TENANT_MAIL_RECIPIENTS_PER_HOUR,
       testsMax: env.TENANT_TEST_RECIPIENTS_PER_HOUR,
@@ -469,7 +475,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 /** Where points live. */
-export function engineOf({ influx }: { readonly influx: object | null }): "embedded" | "influxdb" {
+export function seriesEngine({ influx }: { readonly influx: object | null }): "embedded" | "influxdb" {
   return influx === null ? "embedded" : "influxdb";
 }
 
@@ -494,7 +500,7 @@ function serverFilesProblem(certs = "", keys = ""): string | null {
     : "TLS_CERT, TLS_KEY: must each be one file, or two separated by a comma, in the same order";
 }
 
-function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
+function parseBroker(address: string, env: z.infer<typeof schema>): BrokerConfig {
   const { protocol, hostname, port } = new URL(address);
   const secure = protocol === "mqtts:";
   const files = pemFiles(env.BROKER_CERT, env.BROKER_KEY);
@@ -510,7 +516,7 @@ function brokerOf(address: string, env: z.infer<typeof schema>): BrokerConfig {
 
 const mailPorts = { tls: 465, starttls: 587, none: 25 } as const;
 
-function mailServerOf(address: string, from: string | undefined): OwnMailServer {
+function parseMailServer(address: string, from: string | undefined): OwnMailServer {
   const { protocol, hostname, port, username, password, search } = new URL(address);
   const security = protocol === "smtps:" ? "tls" : search === "" ? "starttls" : "none";
   const host = hostname.replace(/^\[(.*)\]$/, "$1");

@@ -48,7 +48,7 @@ export function influxProblems(env: InfluxEnvironment, shards: number): string[]
       `INFLUX_URL: names ${urls.length} InfluxDBs, and ${has}: each takes the points of one at least`,
     );
   }
-  const tokens = tokensOf(env.INFLUX_TOKEN, urls);
+  const tokens = parseTokens(env.INFLUX_TOKEN, urls);
   if (env.INFLUX_TOKEN !== undefined && tokens === null)
     problems.push(
       `INFLUX_TOKEN: must be one token, or ${urls.length} separated by commas, one for each InfluxDB`,
@@ -57,15 +57,15 @@ export function influxProblems(env: InfluxEnvironment, shards: number): string[]
 }
 
 /** Null: the points are in the embedded store. */
-export function influxOf(env: InfluxEnvironment): InfluxSettings | null {
+export function readInfluxSettings(env: InfluxEnvironment): InfluxSettings | null {
   const { INFLUX_URL: urls, INFLUX_ORG: org, INFLUX_BUCKET: bucket } = env;
-  const tokens = urls === undefined ? null : tokensOf(env.INFLUX_TOKEN, urls);
+  const tokens = urls === undefined ? null : parseTokens(env.INFLUX_TOKEN, urls);
   if (urls === undefined || tokens === null || org === undefined) return null;
   return { servers: urls.map((url, i) => ({ url, token: tokens[i] ?? "" })), org, bucket };
 }
 
 /** One for each address; null: there are too few or too many. The token of a single InfluxDB may hold commas. */
-function tokensOf(text: string | undefined, urls: readonly string[]): readonly string[] | null {
+function parseTokens(text: string | undefined, urls: readonly string[]): readonly string[] | null {
   if (text === undefined) return null;
   const tokens = urls.length === 1 ? [text] : text.split(",").map((token) => token.trim());
   if (tokens.includes("")) return null;

@@ -124,7 +124,7 @@ export function journalProblems(env: JournalEnvironment): string[] {
 }
 
 /** Null: the journal is on the disk of this machine alone. */
-export function journalOf(env: JournalEnvironment): JournalSettings | null {
+export function readJournalSettings(env: JournalEnvironment): JournalSettings | null {
   const { JOURNAL_URL: url } = env;
   if (url === undefined) return null;
   return {

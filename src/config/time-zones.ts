@@ -1,5 +1,5 @@
 import { StoreError } from "../../store/lib/errors.js";
-import { zoneMend } from "../../store/time-zones/abbreviations.js";
+import { suggestZone } from "../../store/time-zones/abbreviations.js";
 import { openZoneFolder } from "../../store/time-zones/folder.js";
 import { packedTimeZones } from "../../store/time-zones/packed.js";
 import type { TimeZones } from "../../store/time-zones/time-zones.js";
@@ -13,7 +13,7 @@ interface ZoneEnvironment {
 export function readTimeZones({ TIMEZONE, TIMEZONE_DATA: folder }: ZoneEnvironment): TimeZones | string {
   try {
     const zones = folder === undefined ? packedTimeZones() : openZoneFolder(folder);
-    return zones.rules(TIMEZONE) === undefined ? `TIMEZONE: ${TIMEZONE} ${zoneMend(TIMEZONE)}` : zones;
+    return zones.rules(TIMEZONE) === undefined ? `TIMEZONE: ${TIMEZONE} ${suggestZone(TIMEZONE)}` : zones;
   } catch (error) {
     if (error instanceof StoreError) return `TIMEZONE_DATA: ${error.message}`;
     throw error;

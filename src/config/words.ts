@@ -56,7 +56,7 @@ function size(
 
 /** An error map of zod. */
 export function inWords(issue: RawIssue): string {
-  if (issue.code === "invalid_union") nearest.set(issue.errors, nearestOf(issue));
+  if (issue.code === "invalid_union") nearest.set(issue.errors, findNearestIssues(issue));
   if (issue.input === undefined && issue.code !== "custom") return absent;
   const write = words[issue.code] as (issue: RawIssue) => string;
   return write(issue);
@@ -77,7 +77,7 @@ export function meant(issue: Issue): Issue[] {
 }
 
 /** The form with which the value shares the most fields; among equals, the one that lacks the fewest. */
-function nearestOf({ errors, input, inst }: Union): readonly Issue[] {
+function findNearestIssues({ errors, input, inst }: Union): readonly Issue[] {
   const options = inst instanceof z.ZodUnion ? inst.options : [];
   const given = typeof input === "object" && input !== null ? Object.keys(input) : [];
   const [found] = errors

@@ -13,9 +13,9 @@ const base64LengthMin = 8;
 export function blankSecrets(text: string, secrets: Secrets): string {
   const forms = new Set(
     Object.entries(secrets)
-      .flatMap(([name, value]) => valuesOf(name, value))
+      .flatMap(([name, value]) => listSecretValues(name, value))
       .filter(({ length }) => length >= secretLengthMin)
-      .flatMap(formsOf),
+      .flatMap(listEncodedForms),
   );
   // The longest first: one may be a part of another.
   return [...forms]
@@ -24,7 +24,7 @@ export function blankSecrets(text: string, secrets: Secrets): string {
 }
 
 /** What of a secret is secret by itself too. */
-function valuesOf(name: string, value: string): string[] {
+function listSecretValues(name: string, value: string): string[] {
   if (name === "url") return partsOfURL(value);
   if (name === "headers") return Object.values(JSON.parse(value) as Record<string, string>).flatMap(words);
   if (name === "secret") return [value, value.replace(/^whsec_/, "")];
@@ -40,7 +40,7 @@ function partsOfURL(value: string): string[] {
   return [value, href, pathname + search, search, ...searchParams.values(), ...segments];
 }
 
-const formsOf = (value: string): string[] => [
+const listEncodedForms = (value: string): string[] => [
   value,
   encodeURIComponent(value.toWellFormed()),
   JSON.stringify(value).slice(1, -1),

@@ -3,7 +3,15 @@ import { createTransport } from "nodemailer";
 import { mailDomain, readMailbox } from "../../store/lib/mail-addresses.js";
 import type { MailServer, OwnMailServer } from "../config/config.js";
 import type { AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
+import {
+  delivered,
+  failed,
+  formatSendError,
+  refuseMessage,
+  type SendOutcome,
+  type SendToContactPoint,
+  tidy,
+} from "./sending.js";
 
 interface EmailSettings {
   readonly to: readonly string[];
@@ -18,18 +26,19 @@ const answerBytesMax = 16_384;
 const subjectLengthMax = 1000;
 
 /** Sends mail of text by SMTP. */
-export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null): Send {
+export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null): SendToContactPoint {
   return async ({ settings, secrets }, { subject, body, id }, signal) => {
     const { to, from, server } = settings as unknown as EmailSettings;
     const used = server ?? own;
-    if (used === null) return refused("no mail server: neither the contact point nor SMTP_URL names one");
+    if (used === null)
+      return refuseMessage("no mail server: neither the contact point nor SMTP_URL names one");
     const password = server === null ? own?.password : secrets.password;
     let host = used.host;
     try {
       // Connects to the address that was checked.
       if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
-      return failed(reasonOf(error));
+      return failed(formatSendError(error));
     }
     const transport = createTransport({
       host,
@@ -64,7 +73,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
       const missed = rejected.length === 0 ? "" : `; refused for ${rejected.join(", ")}`;
       return delivered(tidy(response + missed));
     } catch (error) {
-      return outcomeOf(error);
+      return toSendOutcome(error);
     } finally {
       transport.close();
     }
@@ -72,8 +81,8 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
 }
 
 /** RFC 5321, 4.2.1: a reply of 4xx may be another later, one of 5xx will not. */
-function outcomeOf(error: unknown): Outcome {
+function toSendOutcome(error: unknown): SendOutcome {
   const { responseCode } = error as { responseCode?: number };
   const isFinal = responseCode !== undefined && responseCode >= 500;
-  return isFinal ? refused(reasonOf(error)) : failed(reasonOf(error));
+  return isFinal ? refuseMessage(formatSendError(error)) : failed(formatSendError(error));
 }

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { isIP } from "node:net";
-import { createBreather } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/turns.js";
 
 /** Addresses of the names that the machine's own file gives; the file is read again when it has changed. */
 type HostsFile = (name: string) => Promise<readonly string[]>;
@@ -10,10 +10,10 @@ const fileBytesMax = 4 * 2 ** 20;
 
 /** hosts(5): an address and its names a line, `#` begins a comment. */
 export async function parseHosts(text: string): Promise<Map<string, string[]>> {
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   const found = new Map<string, string[]>();
   for (const line of text.split("\n")) {
-    await breathe();
+    await yieldIfDue();
     const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
     if (isIP(address) === 0) continue;
     for (const name of names) {

@@ -4,7 +4,14 @@ import { connect as connectSecure } from "node:tls";
 import { MqttClient } from "mqtt";
 import { onAbort } from "../../store/lib/abortable.js";
 import type { AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send } from "./sending.js";
+import {
+  delivered,
+  failed,
+  formatSendError,
+  refuseMessage,
+  type SendOutcome,
+  type SendToContactPoint,
+} from "./sending.js";
 
 /** A topic in the space of one of the tenant's devices. */
 interface DeviceTopicSettings {
@@ -29,9 +36,9 @@ export type SendToDevice = (
   tenant: number,
   settings: DeviceTopicSettings,
   payload: Uint8Array,
-) => Promise<Outcome>;
+) => Promise<SendOutcome>;
 
-export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): Send {
+export function createMqttSend(guard: AddressGuard, toDevice: SendToDevice): SendToContactPoint {
   return ({ tenant, settings, secrets }, { body }, signal) => {
     const chosen = settings as unknown as MqttSettings;
     const payload = Buffer.from(body);
@@ -52,14 +59,14 @@ async function publish(
   password: string | undefined,
   payload: Buffer,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<SendOutcome> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const number = port === "" ? ports[protocol as keyof typeof ports] : Number(port);
   try {
     if (isIP(host) !== 0) await guard.resolve(host, signal);
   } catch (error) {
-    return failed(reasonOf(error));
+    return failed(formatSendError(error));
   }
   const lookup = guard.lookup(signal);
   let socketError: Error | null = null;
@@ -89,9 +96,9 @@ async function publish(
   });
   let stopListening: (() => void) | undefined;
   try {
-    return await new Promise<Outcome>((resolve) => {
+    return await new Promise<SendOutcome>((resolve) => {
       const settle = (error: unknown): void =>
-        resolve(isRefusal(error) ? refused(reasonOf(error)) : failed(reasonOf(error)));
+        resolve(isRefusal(error) ? refuseMessage(formatSendError(error)) : failed(formatSendError(error)));
       stopListening = onAbort(signal, () => settle(new Error("left")));
       client.on("error", settle);
       client.on("close", () => settle(socketError ?? new Error("the broker closed the connection")));

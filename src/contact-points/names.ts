@@ -18,7 +18,7 @@ interface NameOptions {
 /** Milliseconds for the answer of one server. */
 const answerMs = 3000;
 
-const addressOf = (address: string): LookupAddress => ({ address, family: isIP(address) });
+const toLookupAddress = (address: string): LookupAddress => ({ address, family: isIP(address) });
 
 /**
  * Looks names up over sockets of its own. `dns.lookup` takes a thread of the pool that files and the whole process
@@ -27,9 +27,9 @@ const addressOf = (address: string): LookupAddress => ({ address, family: isIP(a
 export function createLookUpName({ servers, hostsPath }: NameOptions = {}): LookUpName {
   const inFile = createHostsFile(hostsPath);
   return async (host, signal) => {
-    if (isIP(host) !== 0) return [addressOf(host)];
+    if (isIP(host) !== 0) return [toLookupAddress(host)];
     const own = await inFile(host);
-    if (own.length > 0) return own.map(addressOf);
+    if (own.length > 0) return own.map(toLookupAddress);
     signal.throwIfAborted();
     const resolver = new dns.Resolver({ timeout: answerMs, tries: 1 });
     if (servers !== undefined) resolver.setServers(servers);
@@ -38,7 +38,7 @@ export function createLookUpName({ servers, hostsPath }: NameOptions = {}): Look
       const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
       const found = [four, six].flatMap((one) => (one.status === "fulfilled" ? one.value : []));
       if (found.length === 0 && four.status === "rejected") throw four.reason;
-      return found.map(addressOf);
+      return found.map(toLookupAddress);
     } finally {
       stopListening();
     }

@@ -11,7 +11,7 @@ interface Outgoing {
 }
 
 /** What came of one attempt. */
-export interface Outcome {
+export interface SendOutcome {
   readonly isDelivered: boolean;
   /** What the other side said, or why it was not reached. */
   readonly answer: string;
@@ -21,14 +21,22 @@ export interface Outcome {
   readonly retryAt?: number;
 }
 
-export const delivered = (answer: string): Outcome => ({ isDelivered: true, answer, isTransient: false });
-export const refused = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: false });
-export const failed = (answer: string): Outcome => ({ isDelivered: false, answer, isTransient: true });
+export const delivered = (answer: string): SendOutcome => ({ isDelivered: true, answer, isTransient: false });
+export const refuseMessage = (answer: string): SendOutcome => ({
+  isDelivered: false,
+  answer,
+  isTransient: false,
+});
+export const failed = (answer: string): SendOutcome => ({ isDelivered: false, answer, isTransient: true });
 
 /**
  * Sends to one kind of contact point. Once the signal is aborted, nobody waits for it, and it releases its connection.
  */
-export type Send = (point: OpenContactPoint, outgoing: Outgoing, signal: AbortSignal) => Promise<Outcome>;
+export type SendToContactPoint = (
+  point: OpenContactPoint,
+  outgoing: Outgoing,
+  signal: AbortSignal,
+) => Promise<SendOutcome>;
 
 /** Milliseconds that one attempt may take. */
 const sendMs = 15_000;
@@ -38,9 +46,9 @@ const sendMs = 15_000;
  * @param ending aborted when the service waits no longer
  */
 export function attempt(
-  send: (signal: AbortSignal) => Promise<Outcome>,
+  send: (signal: AbortSignal) => Promise<SendOutcome>,
   ending: AbortSignal,
-): Promise<Outcome> {
+): Promise<SendOutcome> {
   return withDeadline(sendMs, ending, async (signal, isLate) => {
     const outcome = signal.aborted ? undefined : await orAborted(send(signal), signal);
     if (outcome !== undefined) return outcome;
@@ -59,9 +67,9 @@ export function tidy(text: string): string {
   return text.replace(controls, " ").trim();
 }
 
-export const reasonOf = (error: unknown): string => {
+export const formatSendError = (error: unknown): string => {
   const { message, code, errors } = error as { message?: string; code?: string; errors?: unknown[] };
   // Several addresses were tried: the first says it.
-  if (message === "" && errors?.[0] !== undefined) return reasonOf(errors[0]);
+  if (message === "" && errors?.[0] !== undefined) return formatSendError(errors[0]);
   return tidy(message || code || String(error));
 };

@@ -9,7 +9,7 @@ import type {
   Secrets,
 } from "../../store/metadata/notifications/contact-points.js";
 import { invalid } from "../http/errors.js";
-import { code, integer, parseWith } from "../http/fields.js";
+import { codeField, integerField, parseWith } from "../http/fields.js";
 
 /** One line, as headers and commands of SMTP are. */
 const line = (max: number) =>
@@ -17,7 +17,7 @@ const line = (max: number) =>
 
 const secret = line(1024).openapi({ description: "taken, never answered" });
 
-function isURLOf(text: string, protocols: readonly string[]): boolean {
+function isURLWithProtocol(text: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname } = new URL(text);
   return protocols.includes(protocol) && hostname !== "" && username === "" && password === "";
@@ -25,14 +25,14 @@ function isURLOf(text: string, protocols: readonly string[]): boolean {
 
 const webURL = line(2048)
   .refine(
-    (text) => isURLOf(text, ["http:", "https:"]),
+    (text) => isURLWithProtocol(text, ["http:", "https:"]),
     "must be an http or https address without credentials",
   )
   .openapi({ description: "taken, never answered, for it may hold a token; `address` shows its origin" });
 
 const brokerURL = line(512)
   .refine(
-    (text) => isURLOf(text, ["mqtt:", "mqtts:"]) && /^mqtts?:\/\/[^/?#]+\/?$/.test(text),
+    (text) => isURLWithProtocol(text, ["mqtt:", "mqtts:"]) && /^mqtts?:\/\/[^/?#]+\/?$/.test(text),
     "must be mqtt://host:port or mqtts://host:port",
   )
   .openapi({ example: "mqtts://broker.example.com:8883" });
@@ -64,7 +64,7 @@ const emailShown = {
   server: z
     .strictObject({
       host: hostName,
-      port: integer(1, 65_535),
+      port: integerField(1, 65_535),
       security: z.enum(["tls", "starttls", "none"]).default("starttls"),
       username: line(320).nullable().default(null),
     })
@@ -75,7 +75,7 @@ const emailShown = {
 const brokerShown = {
   url: brokerURL,
   topic,
-  qos: code(0, 1).default(1),
+  qos: codeField(0, 1).default(1),
   username: line(256).nullable().default(null),
   clientID: line(64).nullable().default(null),
 };
@@ -90,7 +90,7 @@ const schemas = {
   webhook: z.strictObject({ ...webhookShown, ...nullishAll(webhookSecrets) }).openapi("WebhookSettings"),
   email: z.strictObject({ ...emailShown, ...nullishAll(password) }).openapi("EmailSettings"),
   device: z
-    .strictObject({ deviceIntID: integer(1), topic })
+    .strictObject({ deviceIntID: integerField(1), topic })
     .openapi("DeviceTopicSettings", { description: "a topic that a device of the tenant gets as a command" }),
   broker: z
     .strictObject({ ...brokerShown, ...nullishAll(password) })
@@ -131,7 +131,7 @@ export function readSettings(
   const given: Record<string, string | null> = {};
   for (const [field, value] of Object.entries(parsed)) {
     if (!isSecret(type, field)) settings[field] = value;
-    else if (value !== undefined) given[field] = textOf(value);
+    else if (value !== undefined) given[field] = toText(value);
   }
   const kept = Object.fromEntries(
     Object.entries(known?.secrets ?? {}).filter(([field]) => !(field in given)),
@@ -139,12 +139,13 @@ export function readSettings(
   const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null);
   const secrets = { ...kept, ...Object.fromEntries(set) };
   if (type === "email") checkSender(settings, ownSender);
-  if (type === "webhook") settings.address = originOf(secrets.url);
-  if (known !== null && addressOf({ settings, secrets }) !== addressOf(known)) refuseKept(kept);
+  if (type === "webhook") settings.address = parseOrigin(secrets.url);
+  if (known !== null && formatAddress({ settings, secrets }) !== formatAddress(known))
+    refuseStoredSecrets(kept);
   return { settings, secrets };
 }
 
-const textOf = (value: unknown): string | null =>
+const toText = (value: unknown): string | null =>
   value === null || typeof value === "string" ? value : JSON.stringify(value);
 
 function parseSettings(schema: z.ZodType, sent: unknown): Record<string, unknown> {
@@ -152,7 +153,7 @@ function parseSettings(schema: z.ZodType, sent: unknown): Record<string, unknown
   return parsed.settings as Record<string, unknown>;
 }
 
-function originOf(url: string | undefined): string {
+function parseOrigin(url: string | undefined): string {
   if (url === undefined) throw invalid({ "settings.url": "is required" });
   return new URL(url).origin;
 }
@@ -164,7 +165,7 @@ function checkSender({ server, from }: Readonly<Record<string, unknown>>, ownSen
 }
 
 /** Where secrets would go, and as whose. */
-function addressOf({ settings, secrets }: Known): string {
+function formatAddress({ settings, secrets }: Known): string {
   const { url, username, server } = settings as {
     url?: string;
     username?: string | null;
@@ -174,7 +175,7 @@ function addressOf({ settings, secrets }: Known): string {
   return JSON.stringify([secrets.url, url, username, ...ofServer]);
 }
 
-function refuseKept(kept: Readonly<Record<string, string>>): void {
+function refuseStoredSecrets(kept: Readonly<Record<string, string>>): void {
   const names = Object.keys(kept);
   if (names.length === 0) return;
   const errors = names.map((name) => [

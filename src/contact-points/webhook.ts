@@ -3,7 +3,15 @@ import { request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { isIP } from "node:net";
 import type { AddressGuard } from "./addresses.js";
-import { delivered, failed, type Outcome, reasonOf, refused, type Send, tidy } from "./sending.js";
+import {
+  delivered,
+  failed,
+  formatSendError,
+  refuseMessage,
+  type SendOutcome,
+  type SendToContactPoint,
+  tidy,
+} from "./sending.js";
 
 interface WebhookSettings {
   /** The origin of the address, which is itself a secret. */
@@ -21,13 +29,13 @@ const isTransientStatus = (status: number): boolean => status >= 500 || status =
  * The signature of Standard Webhooks 1.0 ("Signature scheme"): HMAC-SHA256 over id, timestamp and body. A secret that
  * begins with `whsec_` is base64, any other is taken as it is.
  */
-function signatureOf(secret: string, id: string, seconds: number, body: string): string {
+function signBody(secret: string, id: string, seconds: number, body: string): string {
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : Buffer.from(secret);
   return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
 }
 
 /** POSTs to an address. Redirects are not followed: they would lead where nobody has looked. */
-export function createWebhookSend(guard: AddressGuard, now: () => number): Send {
+export function createWebhookSend(guard: AddressGuard, now: () => number): SendToContactPoint {
   return async ({ settings, secrets }, { id, body }, signal) => {
     const { contentType } = settings as unknown as WebhookSettings;
     const target = new URL(secrets.url ?? "");
@@ -39,15 +47,14 @@ export function createWebhookSend(guard: AddressGuard, now: () => number): Send 
       "webhook-id": id,
       "webhook-timestamp": String(seconds),
     };
-    if (secrets.secret !== undefined)
-      all["webhook-signature"] = signatureOf(secrets.secret, id, seconds, body);
+    if (secrets.secret !== undefined) all["webhook-signature"] = signBody(secrets.secret, id, seconds, body);
     if (secrets.authorization !== undefined) all.Authorization = secrets.authorization;
     try {
       const host = target.hostname.replace(/^\[(.*)\]$/, "$1");
       if (isIP(host) !== 0) await guard.resolve(host, signal);
       return await post({ target, headers: all, body }, guard, signal);
     } catch (error) {
-      return failed(reasonOf(error));
+      return failed(formatSendError(error));
     }
   };
 }
@@ -58,7 +65,11 @@ interface Post {
   readonly body: string;
 }
 
-function post({ target, headers, body }: Post, guard: AddressGuard, signal: AbortSignal): Promise<Outcome> {
+function post(
+  { target, headers, body }: Post,
+  guard: AddressGuard,
+  signal: AbortSignal,
+): Promise<SendOutcome> {
   return new Promise((resolve, reject) => {
     const request = target.protocol === "https:" ? requestSecure : requestPlain;
     const bytes = Buffer.from(body);
@@ -73,7 +84,7 @@ function post({ target, headers, body }: Post, guard: AddressGuard, signal: Abor
     outgoing.on("error", reject);
     outgoing.on("upgrade", ({ statusCode, statusMessage }, socket) => {
       socket.destroy();
-      resolve(refused(tidy(`${statusCode} ${statusMessage}: another protocol was not asked for`)));
+      resolve(refuseMessage(tidy(`${statusCode} ${statusMessage}: another protocol was not asked for`)));
     });
     let isAnswered = false;
     outgoing.on("close", () => {
@@ -89,8 +100,9 @@ function post({ target, headers, body }: Post, guard: AddressGuard, signal: Abor
         const answer = tidy(`${status} ${response.statusMessage ?? ""} ${text}`);
         outgoing.destroy();
         if (status >= 200 && status < 300) resolve(delivered(answer));
-        else if (status >= 300 && status < 400) resolve(refused(`${answer}: redirects are not followed`));
-        else resolve(isTransientStatus(status) ? failed(answer) : refused(answer));
+        else if (status >= 300 && status < 400)
+          resolve(refuseMessage(`${answer}: redirects are not followed`));
+        else resolve(isTransientStatus(status) ? failed(answer) : refuseMessage(answer));
       };
       response.on("data", (chunk: Buffer) => {
         chunks.push(chunk);

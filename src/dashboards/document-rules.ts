@@ -32,9 +32,9 @@ export function brokenRules(document: DashboardDocument, now: number): Broken[] 
   ];
 }
 
-function twice(names: readonly string[], pathOf: (i: number) => Broken["path"]): Broken[] {
+function twice(names: readonly string[], toPath: (i: number) => Broken["path"]): Broken[] {
   return names.flatMap((name, i) =>
-    names.indexOf(name) === i ? [] : [{ path: pathOf(i), fault: "is there twice" }],
+    names.indexOf(name) === i ? [] : [{ path: toPath(i), fault: "is there twice" }],
   );
 }
 
@@ -78,7 +78,7 @@ interface Reference {
 }
 
 /** What a panel names, with the types of variables that may stand for it. */
-function referencesOf(panel: Panel): Reference[] {
+function listReferences(panel: Panel): Reference[] {
   switch (panel.type) {
     case "chart":
     case "value":
@@ -114,7 +114,7 @@ function referencesOf(panel: Panel): Reference[] {
 }
 
 function wrongTargets(panel: Panel, variables: readonly Variable[]): Broken[] {
-  return referencesOf(panel).flatMap(({ path, target, types }) => {
+  return listReferences(panel).flatMap(({ path, target, types }) => {
     if (!target?.startsWith("$")) return [];
     const found = variables.find(({ name }) => name === target.slice(1));
     if (found !== undefined && types.includes(found.type)) return [];

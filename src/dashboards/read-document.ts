@@ -1,6 +1,6 @@
 /** Checks a dashboard's document: its size, its form piece by piece, then the rules between its fields. */
 import type { z } from "@hono/zod-openapi";
-import { createBreather } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/turns.js";
 import { inWords, meant } from "../config/words.js";
 import { invalid } from "../http/errors.js";
 import {
@@ -26,7 +26,7 @@ export async function readDocument(sent: unknown, now: number): Promise<Dashboar
     throw invalid({ document: `must be at most ${documentBytesMax >> 10} KiB as JSON` });
   const head = faults.read(headSchema, sent, []);
   if (head === undefined) throw faults.error();
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   const variables: z.output<typeof variableSchema>[] = [];
   for (const [i, one] of head.variables.entries()) {
     const variable = faults.read(variableSchema, one, ["variables", i]);
@@ -34,7 +34,7 @@ export async function readDocument(sent: unknown, now: number): Promise<Dashboar
   }
   const panels: z.output<typeof panelSchema>[] = [];
   for (const [i, one] of head.panels.entries()) {
-    await breathe();
+    await yieldIfDue();
     const panel = faults.checkLists(one, ["panels", i])
       ? faults.read(panelSchema, one, ["panels", i])
       : undefined;

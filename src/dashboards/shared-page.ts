@@ -14,7 +14,7 @@ export function sharedPagePath(basePath: string, token: string): string {
 }
 
 /** Origins whose pages may frame the page that an address names: none where there is no such share, or not any more. */
-export async function framersOf(
+export async function listFramers(
   { db, now }: { readonly db: Db; now(): number },
   digest: string,
 ): Promise<readonly string[]> {

@@ -13,7 +13,7 @@ export function sharedDocument(document: DashboardDocument): SharedDocument {
 }
 
 /** A device, group or product that a panel names, itself or by a variable; null while none is chosen. */
-export function targetOf(
+export function findSharedTarget(
   { variables }: Pick<DashboardDocument, "variables">,
   text: string,
   type: "device" | "group" | "product",
@@ -23,7 +23,7 @@ export function targetOf(
   return found === undefined || found.value === "" ? null : { type: found.type, id: found.value };
 }
 
-export interface Span {
+export interface SharedSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -37,12 +37,16 @@ const spansMax = 12;
  * an earlier one. Null if nothing of what is asked for lies in it.
  *
  * @param own the dashboard's range as it is now
- * @param asked bounds that are not given are those of the dashboard
+ * @param requested bounds that are not given are those of the dashboard
  * @param compareMs how far before its range a panel looks too
  */
-export function sharedRange(own: Span, asked: Partial<Span>, compareMs: number): Span | null {
+export function sharedRange(
+  own: SharedSpan,
+  requested: Partial<SharedSpan>,
+  compareMs: number,
+): SharedSpan | null {
   const from = Math.min(own.end - spansMax * (own.end - own.start), own.start - compareMs);
-  const start = Math.max(asked.start ?? own.start, from);
-  const end = Math.min(asked.end ?? own.end, own.end);
+  const start = Math.max(requested.start ?? own.start, from);
+  const end = Math.min(requested.end ?? own.end, own.end);
   return start < end ? { start, end } : null;
 }

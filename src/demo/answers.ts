@@ -1,38 +1,38 @@
-import type { Client } from "./client.js";
-import { type Cell, table } from "./print.js";
-import type { Question } from "./questions.js";
+import type { DemoClient } from "./client.js";
+import { type PrintedCell, table } from "./print.js";
+import type { DemoQuery } from "./questions.js";
 
 interface Columns {
   readonly time: readonly string[];
-  readonly value: readonly Cell[];
+  readonly value: readonly PrintedCell[];
 }
 
 type Item = Readonly<Record<string, unknown>>;
 
 /** The request of a question as a curl line; $KEY stands for the API key. */
-export function curlOf(http: string, { path }: Question): string {
+export function formatCurl(http: string, { path }: DemoQuery): string {
   return `curl -s -H "Authorization: Bearer $KEY" '${http}${path}'`;
 }
 
 /** Asks, and lays the answer out as a table. */
-export async function ask(client: Client, question: Question): Promise<string> {
-  return layouts[question.shape](await client.get(question.path));
+export async function runQuery(client: DemoClient, query: DemoQuery): Promise<string> {
+  return layouts[query.shape](await client.get(query.path));
 }
 
-const layouts: Readonly<Record<Question["shape"], (answer: unknown) => string>> = {
+const layouts: Readonly<Record<DemoQuery["shape"], (answer: unknown) => string>> = {
   metrics: (answer) => sideBySide(answer as Item[], "metricName", "metricData"),
   original: (answer) => sideBySide(answer as Item[], "dataPointName", "originalData"),
   alerts: (answer) => {
     const { items, meta } = answer as { items: Item[]; meta: { count: number } };
     const columns = ["alertName", "startTime", "endTime", "alertTimes"];
-    const rows = items.map((item) => columns.map((column) => item[column] as Cell));
+    const rows = items.map((item) => columns.map((column) => item[column] as PrintedCell));
     return `${table(columns, rows)}\n  of ${meta.count}`;
   },
   events: (answer) => {
     const { items } = answer as { items: Item[] };
     return table(
       ["id", "topic", "payload"],
-      items.map(({ id, topic, payload }) => [id, topic, payload].map((cell) => cell as Cell)),
+      items.map(({ id, topic, payload }) => [id, topic, payload].map((cell) => cell as PrintedCell)),
     );
   },
 };

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import { importPoints } from "./import-points.js";
 import { thousands } from "./print.js";
 import type { Station } from "./station.js";
@@ -10,7 +10,7 @@ import { yearFile } from "./weather.js";
  * station's name before each row. Both stations are then exported, and their points must be the same.
  */
 export async function archive(
-  client: Client,
+  client: DemoClient,
   http: string,
   station: Station,
   say: (text: string) => void,
@@ -59,6 +59,6 @@ export async function archive(
 const utc = (line: string): string => line.replace(/^[^,]+/, (date) => `${date.replace(" ", "T")}Z`);
 const withoutDevice = (line: string): string => line.slice(line.indexOf(",") + 1);
 
-async function exported(client: Client, path: string): Promise<string[]> {
+async function exported(client: DemoClient, path: string): Promise<string[]> {
   return (await client.send("GET", path, { Accept: "text/csv" })).trim().split("\r\n");
 }

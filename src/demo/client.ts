@@ -1,5 +1,5 @@
 /** The demo's client of the API: `fetch` with the key, and an error that shows the answer. */
-export interface Client {
+export interface DemoClient {
   get<T>(path: string): Promise<T>;
   /** Undefined if the answer has no body. */
   post<T>(path: string, body: unknown): Promise<T>;
@@ -7,7 +7,7 @@ export interface Client {
   send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<string>;
 }
 
-export function createClient(http: string, key: string): Client {
+export function createClient(http: string, key: string): DemoClient {
   async function send(
     method: string,
     path: string,

@@ -1,5 +1,5 @@
 /** Two dashboards as documents: the year of weather, and a fleet that lives. */
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import type { FleetDevice, FleetProduct } from "./fleet.js";
 import type { Station } from "./station.js";
 
@@ -32,7 +32,7 @@ interface DashboardDocument {
 
 /** Answers the dashboard's record id. */
 export async function makeDashboard(
-  client: Client,
+  client: DemoClient,
   name: string,
   document: DashboardDocument,
 ): Promise<number> {
@@ -79,7 +79,7 @@ export function weatherDashboard({ deviceID, metrics }: Station): DashboardDocum
   };
 }
 
-const chartsOf = 4;
+const chartsPerDashboard = 4;
 
 /** For the products of the weather mast, the cold store and the pump station, in this order. */
 export function fleetDashboard(
@@ -88,12 +88,12 @@ export function fleetDashboard(
 ): DashboardDocument {
   const [masts, stores, pumps] = products as [FleetProduct, FleetProduct, FleetProduct];
   const of = ({ kind }: FleetProduct) => devices.filter(({ prefix }) => prefix === kind.prefix);
-  const series = (product: FleetProduct, point: string, count = chartsOf): Series[] =>
+  const series = (product: FleetProduct, point: string, count = chartsPerDashboard): Series[] =>
     of(product)
       .slice(0, count)
       .map(({ deviceID }) => ({ deviceID, dataPointIntID: product.points.get(point), label: deviceID }));
   const means = of(masts)
-    .slice(0, chartsOf)
+    .slice(0, chartsPerDashboard)
     .map(({ deviceID }) => ({ deviceID, metricIntID: masts.means.get("temperature"), label: deviceID }));
   const first = (product: FleetProduct) => of(product)[0]?.deviceID ?? "";
   const chosen = (point: string, more: Partial<Series> = {}): Series => ({

@@ -4,14 +4,14 @@
  * with a fleet that goes on sending, and two dashboards.
  */
 import { parseArgs } from "node:util";
-import { ask, curlOf } from "./answers.js";
+import { formatCurl, runQuery } from "./answers.js";
 import { archive } from "./archive.js";
-import { type Client, createClient } from "./client.js";
+import { createClient, type DemoClient } from "./client.js";
 import { publishYear, settled } from "./edge-node.js";
 import { keepLiving } from "./kept.js";
-import { createProgress, thousands } from "./print.js";
-import { questionsFor } from "./questions.js";
-import { givenService, type Service, startService } from "./service.js";
+import { createProgressLine, thousands } from "./print.js";
+import { createDemoQueries } from "./questions.js";
+import { type DemoService, givenService, startDemoService } from "./service.js";
 import { createStation, type Station } from "./station.js";
 import { readYear } from "./weather.js";
 
@@ -24,19 +24,19 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => process.exit(signal === "SIGINT" ? 130 : 143));
 }
 
-const service = givenService(process.env) ?? (await startService(process.env));
+const service = givenService(process.env) ?? (await startDemoService(process.env));
 try {
   const client = createClient(service.http, service.key);
   const station = await load(client, service);
   await askAll(client, service, station);
   await archive(client, service.http, station, say);
-  await (flags.keep ? keep(client, service, station) : end(service));
+  await (flags.keep ? saveDemo(client, service, station) : end(service));
 } catch (error) {
   await service.close();
   throw error;
 }
 
-async function load(client: Client, { http, mqtt, own }: Service): Promise<Station> {
+async function load(client: DemoClient, { http, mqtt, own }: DemoService): Promise<Station> {
   say(`Tidemark ${own === null ? "at" : "started at"} ${http} (API) and ${mqtt} (devices)`);
   const station = await createStation(client);
   const hours = readYear();
@@ -45,7 +45,12 @@ async function load(client: Client, { http, mqtt, own }: Service): Promise<Stati
   );
   say(`The edge node sends the hourly normals of Seattle for 2010, QoS 1, one message an hour of the year:`);
   const startedAt = performance.now();
-  await publishYear(mqtt, station, hours, createProgress(process.stdout, "hours acknowledged", hours.length));
+  await publishYear(
+    mqtt,
+    station,
+    hours,
+    createProgressLine(process.stdout, "hours acknowledged", hours.length),
+  );
   const acknowledgedAt = performance.now();
   await settled(client);
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
@@ -56,23 +61,23 @@ async function load(client: Client, { http, mqtt, own }: Service): Promise<Stati
   return station;
 }
 
-async function askAll(client: Client, { http, key, own }: Service, station: Station): Promise<void> {
+async function askAll(client: DemoClient, { http, key, own }: DemoService, station: Station): Promise<void> {
   say(`\nEach answer below is that of the line above it${own === null ? "" : `, with KEY=${key}`}`);
-  for (const question of questionsFor(station)) {
-    say(`\nThe ${question.who} asks: ${question.asks}`);
-    say(`  ${curlOf(http, question)}`);
-    say(await ask(client, question));
+  for (const query of createDemoQueries(station)) {
+    say(`\nThe ${query.who} asks: ${query.asks}`);
+    say(`  ${formatCurl(http, query)}`);
+    say(await runQuery(client, query));
   }
 }
 
-async function end(service: Service): Promise<void> {
+async function end(service: DemoService): Promise<void> {
   say();
   if (service.own === null) return say("The product and its device stay in the service.");
   await service.close();
   say("The service is stopped and its folder removed. To keep it running: npm run demo -- --keep");
 }
 
-async function keep(client: Client, service: Service, station: Station): Promise<void> {
+async function saveDemo(client: DemoClient, service: DemoService, station: Station): Promise<void> {
   const { http, mqtt, key, own } = service;
   const { simulator, lines } = await keepLiving(client, service, station);
   service.keep();

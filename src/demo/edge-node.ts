@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { connectAsync } from "mqtt";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import { inLanes } from "./lanes.js";
 import type { Hour } from "./weather.js";
 
@@ -26,7 +26,7 @@ export async function publishYear(
 }
 
 /** Resolves when every acknowledged point can be read and every alert is there: no consumer has anything left. */
-export async function settled(client: Client): Promise<void> {
+export async function settled(client: DemoClient): Promise<void> {
   for (;;) {
     const text = await client.send("GET", "/metrics");
     const lags = [...text.matchAll(/^tidemark_journal_lag_messages\{.*\} (\d+)$/gm)].map(([, lag]) => lag);

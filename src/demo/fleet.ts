@@ -1,9 +1,9 @@
 /** A fleet as the service knows it: products with their points and rules, devices at their sites. */
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import { inLanes } from "./lanes.js";
 import type { ProductKind } from "./product-kinds.js";
-import { siteOf } from "./sites.js";
-import type { Reading } from "./waves.js";
+import { createSite } from "./sites.js";
+import type { WaveReading } from "./waves.js";
 
 export interface FleetProduct {
   readonly kind: ProductKind;
@@ -36,7 +36,7 @@ const lanes = 8;
 
 /** `suffix` tells the products of one run from those of another. */
 export async function makeProducts(
-  client: Client,
+  client: DemoClient,
   kinds: readonly ProductKind[],
   suffix = "",
 ): Promise<FleetProduct[]> {
@@ -45,7 +45,7 @@ export async function makeProducts(
   return made;
 }
 
-async function makeProduct(client: Client, kind: ProductKind, suffix: string): Promise<FleetProduct> {
+async function makeProduct(client: DemoClient, kind: ProductKind, suffix: string): Promise<FleetProduct> {
   const { productID } = await client.post<{ productID: string }>("/api/v1/products", {
     productName: suffix === "" ? kind.name : `${kind.name} ${suffix}`,
     description: kind.description,
@@ -60,7 +60,7 @@ async function makeProduct(client: Client, kind: ProductKind, suffix: string): P
 }
 
 async function makePoints(
-  client: Client,
+  client: DemoClient,
   kind: ProductKind,
   productID: string,
 ): Promise<ReadonlyMap<string, number>> {
@@ -79,7 +79,7 @@ async function makePoints(
 
 /** What windows show of each number; answers the means. */
 async function makeMetrics(
-  client: Client,
+  client: DemoClient,
   kind: ProductKind,
   points: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, number>> {
@@ -98,11 +98,11 @@ async function makeMetrics(
   return means;
 }
 
-const isBoolean = (read: Reading): boolean => typeof read(0, 0, new Map()) === "boolean";
+const isBoolean = (read: WaveReading): boolean => typeof read(0, 0, new Map()) === "boolean";
 
 /** Makes `count` devices of the products in turn, numbered from 0, in the order of their numbers. */
 export async function makeDevices(
-  client: Client,
+  client: DemoClient,
   products: readonly FleetProduct[],
   count: number,
   suffix = "",
@@ -119,12 +119,12 @@ export async function makeDevices(
 }
 
 async function makeDevice(
-  client: Client,
+  client: DemoClient,
   { kind, productID }: FleetProduct,
   n: number,
   suffix: string,
 ): Promise<FleetDevice> {
-  const site = siteOf(n);
+  const site = createSite(n);
   const number = String(n + 1).padStart(3, "0");
   const { id, deviceID, deviceUsername, token } = await client.post<{
     id: number;

@@ -1,5 +1,5 @@
 /** What devices have measured before now: as a file of points, or as messages with their own times. */
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import type { FleetDevice, FleetProduct } from "./fleet.js";
 import { importPoints } from "./import-points.js";
 import { inLanes } from "./lanes.js";
@@ -21,12 +21,12 @@ const devicesAtOnce = 50;
 
 /** Imports the readings of a span: points without messages, and without alerts. */
 export async function importReadings(
-  client: Client,
+  client: DemoClient,
   products: readonly FleetProduct[],
   devices: readonly FleetDevice[],
   span: Span,
 ): Promise<void> {
-  const times = timesOf(span);
+  const times = listTimes(span);
   const devicesAFile = Math.max(1, Math.floor(rowsAFile / times.length));
   for (const { kind } of products) {
     const own = devices.filter(({ prefix }) => prefix === kind.prefix);
@@ -45,7 +45,7 @@ export async function importReadings(
 
 /** Sends the readings of a span as messages, so that alerts come of them as they would have then. */
 export async function sendReadings(devices: readonly SimulatedDevice[], span: Span): Promise<void> {
-  const times = timesOf(span);
+  const times = listTimes(span);
   await inLanes(devices, devicesAtOnce, async (device) => {
     for (const time of times) await device.sendOf(time);
   });
@@ -53,7 +53,7 @@ export async function sendReadings(devices: readonly SimulatedDevice[], span: Sp
 
 /** Imports the measured year for devices of the weather mast: each hour as it last was before `now`, but for its last day. */
 export async function importWeather(
-  client: Client,
+  client: DemoClient,
   devices: readonly FleetDevice[],
   hours: readonly Hour[],
   now: number,
@@ -77,6 +77,6 @@ function lastBefore(time: number, now: number): number {
   return date.getTime();
 }
 
-function timesOf({ from, to, everyMs }: Span): number[] {
+function listTimes({ from, to, everyMs }: Span): number[] {
   return Array.from({ length: Math.max(0, Math.ceil((to - from) / everyMs)) }, (_, i) => from + i * everyMs);
 }

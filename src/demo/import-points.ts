@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 
 const pollMs = 50;
 
 /** Imports a CSV file of points; resolves with how many there are once all can be read. */
-export async function importPoints(client: Client, file: string): Promise<number> {
+export async function importPoints(client: DemoClient, file: string): Promise<number> {
   const type = { "Content-Type": "text/csv" };
   const { statusUrl } = JSON.parse(await client.send("POST", "/api/v1/original_data", type, file)) as {
     statusUrl: string;

@@ -3,20 +3,24 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import { fleetDashboard, makeDashboard, weatherDashboard } from "./dashboards.js";
 import { type LiveFleet, makeLiveFleet, startSimulator } from "./live-fleet.js";
-import type { Service } from "./service.js";
+import type { DemoService } from "./service.js";
 import type { Station } from "./station.js";
 
-interface Kept {
+interface SavedDemo {
   /** The id of the process that plays the fleet. */
   readonly simulator: number;
   /** Lines to show. */
   readonly lines: readonly string[];
 }
 
-export async function keepLiving(client: Client, service: Service, station: Station): Promise<Kept> {
+export async function keepLiving(
+  client: DemoClient,
+  service: DemoService,
+  station: Station,
+): Promise<SavedDemo> {
   const fleet = await makeLiveFleet(client, service.mqtt);
   const [weather, living] = [
     await makeDashboard(client, "Seattle, a year of weather", weatherDashboard(station)),
@@ -29,7 +33,7 @@ export async function keepLiving(client: Client, service: Service, station: Stat
     lines: [
       `${fleet.devices.length} devices send every 3 seconds. ${command}`,
       `  console    ${service.http}/console/`,
-      `  log in     ${await loginOf(service)}`,
+      `  log in     ${await formatLogin(service)}`,
       `  weather    ${service.http}/console/dashboards/${weather}`,
       `  fleet      ${service.http}/console/dashboards/${living}`,
     ],
@@ -37,7 +41,7 @@ export async function keepLiving(client: Client, service: Service, station: Stat
 }
 
 /** The user of the first start; of a service that was there already only its owner knows one. */
-async function loginOf({ own }: Service): Promise<string> {
+async function formatLogin({ own }: DemoService): Promise<string> {
   if (own === null) return "as a user of the service";
   const first = await readFile(join(own.dir, "data", "first-start.json"), "utf8");
   const { username, password } = JSON.parse(first) as { username: string; password: string };
@@ -48,7 +52,7 @@ const answerWithinMs = 10_000;
 const pollMs = 50;
 
 /** Tells a pump to give more, and waits until it says that it does. */
-async function answeredCommand(client: Client, { products, devices }: LiveFleet): Promise<string> {
+async function answeredCommand(client: DemoClient, { products, devices }: LiveFleet): Promise<string> {
   const [, , pumps] = products;
   const device = devices.find(({ prefix }) => prefix === pumps?.kind.prefix);
   if (device === undefined) throw new Error("cannot send a command: the fleet has no pump");

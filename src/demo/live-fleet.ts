@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 import { type FleetDevice, type FleetProduct, makeDevices, makeProducts } from "./fleet.js";
 import { sendReadings } from "./history.js";
 import { coldStore, mast, pump } from "./product-kinds.js";
@@ -25,7 +25,7 @@ const pastMinutes = 90;
 const program = fileURLToPath(new URL("./simulator.js", import.meta.url));
 
 /** Makes the fleet and sends its last hour and a half, minute by minute, so that its charts are not empty. */
-export async function makeLiveFleet(client: Client, mqtt: string): Promise<LiveFleet> {
+export async function makeLiveFleet(client: DemoClient, mqtt: string): Promise<LiveFleet> {
   const suffix = randomBytes(3).toString("hex");
   const products = await makeProducts(client, [mast, coldStore, pump], suffix);
   const devices = await makeDevices(client, products, count, suffix);

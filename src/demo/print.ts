@@ -6,7 +6,7 @@ const barCells = 40;
 const plainSteps = 4;
 
 /** Redraws one line on a terminal; elsewhere it writes a line every quarter. */
-export function createProgress(out: NodeJS.WriteStream, what: string, total: number): Progress {
+export function createProgressLine(out: NodeJS.WriteStream, what: string, total: number): Progress {
   let shown = -1;
   const steps = out.isTTY ? barCells * 5 : plainSteps;
   return (done) => {
@@ -27,10 +27,10 @@ export function thousands(value: number): string {
   return value.toLocaleString("en");
 }
 
-export type Cell = string | number | boolean | readonly number[] | null;
+export type PrintedCell = string | number | boolean | readonly number[] | null;
 
 /** Columns as wide as their widest cell, numbers to the right; a column with fractions shows two decimals. */
-export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function table(heads: readonly string[], rows: readonly (readonly PrintedCell[])[]): string {
   const columns = heads.map((head, i) => {
     const cells = rows.map((row) => row[i] ?? null);
     const texts = cells.map(cellTextIn(cells));
@@ -42,7 +42,7 @@ export function table(heads: readonly string[], rows: readonly (readonly Cell[])
   return lines.map((line) => `  ${line.join("  ").trimEnd()}`).join("\n");
 }
 
-function cellTextIn(column: readonly Cell[]): (cell: Cell) => string {
+function cellTextIn(column: readonly PrintedCell[]): (cell: PrintedCell) => string {
   const numbers = column.filter((cell) => typeof cell === "number");
   const decimals = numbers.every(Number.isInteger) ? 0 : 2;
   return (cell) => (cell === null ? "–" : typeof cell === "number" ? cell.toFixed(decimals) : String(cell));

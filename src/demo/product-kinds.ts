@@ -1,5 +1,5 @@
 /** Ten products of a fleet: what their devices measure, and when that is an alert. */
-import { type Reading, rounded, type Settings, setting, spell, wave } from "./waves.js";
+import { rounded, type Settings, setting, spell, type WaveReading, wave } from "./waves.js";
 
 interface PointKind {
   readonly dataPointID: string;
@@ -9,7 +9,7 @@ interface PointKind {
   readonly lowerLimit?: number;
   /** Given by a device, or both ways: commands set it. */
   readonly isSet?: true;
-  readonly read: Reading;
+  readonly read: WaveReading;
 }
 
 export interface ProductKind {

@@ -1,7 +1,7 @@
 import type { Station } from "./station.js";
 
 /** A question to the API: `path` is the request, which the demo prints as a curl line and also sends. */
-export interface Question {
+export interface DemoQuery {
   readonly who: "dashboard" | "analyst";
   readonly asks: string;
   readonly path: string;
@@ -13,7 +13,7 @@ const year = "startTime=2010-01-01T00:00:00Z&endTime=2011-01-01T00:00:00Z";
 const pacific = "timezone=America/Los_Angeles";
 
 /** In the order in which they are asked. */
-export function questionsFor({ deviceID, metrics }: Station): Question[] {
+export function createDemoQueries({ deviceID, metrics }: Station): DemoQuery[] {
   const metricsData = (rest: string): string => `/api/v1/metrics_data?deviceID=${deviceID}&${rest}`;
   const metric = (name: string): string => `metricIntID=${metrics.get(name)}`;
   return [

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** A running Tidemark. */
-export interface Service {
+export interface DemoService {
   readonly http: string;
   readonly mqtt: string;
   /** appID:appSecret */
@@ -26,7 +26,7 @@ const pollMs = 20;
 const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
 /** Starts the built service in a new temporary folder on free ports, with InfluxDB if INFLUX_… name one. */
-export async function startService(environment: NodeJS.ProcessEnv): Promise<Service> {
+export async function startDemoService(environment: NodeJS.ProcessEnv): Promise<DemoService> {
   const dir = mkdtempSync(join(tmpdir(), "tidemark-demo-"));
   const key = `demo:${randomBytes(16).toString("hex")}`;
   const logFile = join(dir, "service.log");
@@ -80,7 +80,7 @@ export async function startService(environment: NodeJS.ProcessEnv): Promise<Serv
 }
 
 /** The service at TIDEMARK_URL, with TIDEMARK_MQTT_URL and TIDEMARK_API_KEY; null if none is named. */
-export function givenService(environment: NodeJS.ProcessEnv): Service | null {
+export function givenService(environment: NodeJS.ProcessEnv): DemoService | null {
   const { TIDEMARK_URL: http, TIDEMARK_MQTT_URL: mqtt, TIDEMARK_API_KEY: key } = environment;
   if (!http) return null;
   if (!mqtt || !key) throw new Error("TIDEMARK_URL needs TIDEMARK_MQTT_URL and TIDEMARK_API_KEY beside it");

@@ -40,7 +40,7 @@ const sites: readonly Site[] = (
 const reach = 0.06;
 
 /** The site of the nth device, and its place there. */
-export function siteOf(n: number): Site {
+export function createSite(n: number): Site {
   const site = sites[n % sites.length] as Site;
   const beside = (seed: number) => Number(((scattered(seed) - 0.5) * 2 * reach).toFixed(5));
   return {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Client } from "./client.js";
+import type { DemoClient } from "./client.js";
 
 /** A weather station as the service knows it. */
 export interface Station {
@@ -70,7 +70,7 @@ const metrics = [
 ] as const;
 
 /** Makes a product, its data points, metrics and an alert rule, and one device of it. Names differ from run to run. */
-export async function createStation(client: Client): Promise<Station> {
+export async function createStation(client: DemoClient): Promise<Station> {
   const suffix = randomBytes(3).toString("hex");
   const product = await client.post<{ id: number; productID: string }>("/api/v1/products", {
     productName: `Weather station ${suffix}`,

@@ -5,7 +5,7 @@
 
 /** What commands have set, by dataPointID. */
 export type Settings = ReadonlyMap<string, number>;
-export type Reading = (time: number, device: number, settings: Settings) => number | boolean;
+export type WaveReading = (time: number, device: number, settings: Settings) => number | boolean;
 
 const minute = 60_000;
 const day = 1440 * minute;
@@ -25,7 +25,7 @@ interface Wave {
   readonly max?: number;
 }
 
-export function wave(form: Wave): Reading {
+export function wave(form: Wave): WaveReading {
   const { mean, spread = 0, seasons = 0, days = 0, noise = 0, decimals = 1 } = form;
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = form;
   return (time, device) => {
@@ -51,7 +51,7 @@ export function spell(
 }
 
 /** What commands have set, or where it stands from the factory. */
-export function setting(dataPointID: string, otherwise: number): Reading {
+export function setting(dataPointID: string, otherwise: number): WaveReading {
   return (_, __, settings) => settings.get(dataPointID) ?? otherwise;
 }
 

@@ -4,8 +4,8 @@ import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import { type DeviceRef, findDeviceRef } from "../../store/metadata/devices/lookup.js";
-import { type DataPoint, dataPointsOf } from "../../store/metadata/products/data-points.js";
-import { type Metric, metricsOf } from "../../store/metadata/products/metrics.js";
+import { type DataPoint, listProductDataPoints } from "../../store/metadata/products/data-points.js";
+import { listProductMetrics, type Metric } from "../../store/metadata/products/metrics.js";
 
 /** The data points and metrics of a product's devices, ascending by id. */
 export interface ProductModel {
@@ -17,7 +17,7 @@ export interface ProductModel {
  * Caches the metadata that every dashboard asks for again and again, so that a metric costs only reads of series and no
  * metadata statements. The change feed invalidates it.
  */
-export interface Catalog {
+export interface ProductCatalog {
   /** Finds a device or gateway of one tenant by string id. */
   byDeviceID(tenant: number, deviceID: string): Promise<DeviceRef | undefined>;
   byIntID(tenant: number, id: number): Promise<DeviceRef | undefined>;
@@ -29,7 +29,7 @@ const entriesMax = 50_000;
 /** The parts of a product's model, besides the product. */
 const members: ReadonlySet<string> = new Set(["data_point", "metric"]);
 
-export function createCatalog(db: Db): Catalog {
+export function createCatalog(db: Db): ProductCatalog {
   const devices = createRecordCache<string, DeviceRef | undefined>(entriesMax, (device) =>
     device === undefined ? null : [recordName("device", device.id)],
   );
@@ -45,8 +45,8 @@ export function createCatalog(db: Db): Catalog {
     byIntID: (tenant, id) => devices.get(`${tenant}/${id}`, () => findDeviceRef(db, tenant, { id })),
     model: (productIntID) =>
       models.get(productIntID, async () => ({
-        points: await dataPointsOf(db, productIntID),
-        metrics: await metricsOf(db, productIntID),
+        points: await listProductDataPoints(db, productIntID),
+        metrics: await listProductMetrics(db, productIntID),
       })),
     forget: ({ entity, action, recordID, detail }) => {
       // A new record was never cached, and devices are created by the thousand.

@@ -4,7 +4,7 @@ import { beingRemoved } from "../../store/metadata/db/sql-errors.js";
 import { createDevice, type NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { hasRemoval } from "../../store/metadata/removals.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import type { DeviceDeps } from "./draft.js";
 
 const waitMs = 5000;
@@ -26,7 +26,7 @@ export async function untilFree(isTaken: () => Promise<boolean>): Promise<boolea
  */
 export async function createOnceFree(
   { db, devices, now }: DeviceDeps,
-  caller: Caller,
+  caller: ApiCaller,
   input: NewDevice,
 ): Promise<Device> {
   const create = () => createDevice(devices, caller, now(), input);

@@ -3,15 +3,15 @@ import { longID } from "../../store/metadata/db/ids.js";
 import type { NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import type { ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, name, present, text } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, createBody, name, present, textField } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { createOnceFree } from "./create-once-free.js";
 import type { DeviceDeps } from "./draft.js";
 import {
   checkDraft,
-  draftOf,
+  createDraft,
   namedAsDevice,
   ownProduct,
   spelled,
@@ -23,8 +23,8 @@ import {
   type DeviceDraft,
   deviceFields,
   deviceID,
+  deviceProtocols,
   dropUncalledLinks,
-  protocols,
 } from "./rules.js";
 import { type DeviceTypeB, storedTypes, typesB } from "./variant-b.js";
 
@@ -37,10 +37,10 @@ const gatewayDefaults = { deviceConsolePort: 22 } as const;
 export const createBodyA = createBody(
   {
     deviceName: name,
-    deviceType: code(...codesOf("deviceType")),
+    deviceType: codeField(...listCodes("deviceType")),
     productID: z.string().min(1),
     deviceID,
-    cloudProtocol: code(...codesOf("cloudProtocol")),
+    cloudProtocol: codeField(...listCodes("cloudProtocol")),
   },
   deviceFields,
 ).openapi("DeviceCreate");
@@ -48,7 +48,7 @@ export const createBodyA = createBody(
 type BodyA = Omit<z.output<typeof createBodyA>, "productID" | "cloudProtocol">;
 
 /** The record that a body of Variant A makes: links that its upLinkSystem does not call for are dropped. */
-export function newDeviceOf(body: BodyA, draft: DeviceDraft, product: Pick<ProductRef, "id">): NewDevice {
+export function toNewDevice(body: BodyA, draft: DeviceDraft, product: Pick<ProductRef, "id">): NewDevice {
   return {
     ...defaults,
     ...withoutNulls(spelled(body, bodySpellings)),
@@ -63,7 +63,7 @@ export function newDeviceOf(body: BodyA, draft: DeviceDraft, product: Pick<Produ
 
 /** The draft of that record, for the rules. */
 export function draftOfNew(body: BodyA): DeviceDraft {
-  return draftOf(spelled(body, bodySpellings), body.deviceID, null);
+  return createDraft(spelled(body, bodySpellings), body.deviceID, null);
 }
 
 /** What is wrong with a cloudProtocol that is not the product's. */
@@ -74,7 +74,7 @@ export function otherProtocol({ cloudProtocol }: Pick<ProductRef, "cloudProtocol
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
 export async function createFromA(
   deps: DeviceDeps,
-  caller: Caller,
+  caller: ApiCaller,
   body: z.output<typeof createBodyA>,
 ): Promise<Device> {
   const { productID, cloudProtocol, ...input } = body;
@@ -88,7 +88,7 @@ export async function createFromA(
       await ownProduct(deps, caller, productID);
       await checkDraft(deps, caller, draft, cloudProtocol, null);
     },
-    () => createOnceFree(deps, caller, newDeviceOf(input, draft, product)),
+    () => createOnceFree(deps, caller, toNewDevice(input, draft, product)),
   );
 }
 
@@ -99,27 +99,31 @@ export const textsB = {
   softVersion: deviceFields.softVersion,
   hardwareVersion: deviceFields.hardwareVersion,
   description: deviceFields.description,
-  location: text,
+  location: textField,
 } as const;
-export const deviceTypeCodeB = code(...Object.values(typesB)).transform((value) => value as DeviceTypeB);
+export const deviceTypeCodeB = codeField(...Object.values(typesB)).transform((value) => value as DeviceTypeB);
 
 export const createBodyB = createBody(
   {
     deviceName: name,
     productID: z.string().min(1),
     deviceType: deviceTypeCodeB,
-    authType: code(...codesOf("authType")),
+    authType: codeField(...listCodes("authType")),
   },
   { ...textsB, deviceID, deviceUsername: deviceFields.deviceUsername },
 ).openapi("DeviceCreateB");
 
 /** Protocols whose devices need more than Variant B's body can carry. */
-const beyondB: ReadonlySet<number> = new Set([protocols.lwm2m, protocols.lora, protocols.modbus]);
+const beyondB: ReadonlySet<number> = new Set([
+  deviceProtocols.lwm2m,
+  deviceProtocols.lora,
+  deviceProtocols.modbus,
+]);
 
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
 export async function createFromB(
   deps: DeviceDeps,
-  caller: Caller,
+  caller: ApiCaller,
   body: z.output<typeof createBodyB>,
 ): Promise<Device> {
   const { productID, deviceType, deviceName, deviceID: id, deviceUsername, ...fields } = body;

@@ -6,7 +6,7 @@ import { isBelow } from "../../store/metadata/devices/devices.js";
 import { kindOfDevice } from "../../store/metadata/devices/lookup.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 import { findProduct, type ProductRef } from "../../store/metadata/products/products.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import { present } from "../http/fields.js";
 import { checkDevice, type DeviceDraft, dropUncalledLinks } from "./rules.js";
@@ -65,7 +65,7 @@ export function editedFields(
 /** @throws ApiError PARAMETER_INVALID naming productID */
 export async function ownProduct(
   { db }: Pick<DeviceDeps, "db">,
-  caller: Caller,
+  caller: ApiCaller,
   productID: string,
 ): Promise<ProductRef> {
   const product = await findProduct(db, caller.tenant, productID);
@@ -74,7 +74,7 @@ export async function ownProduct(
 }
 
 /** The record as it would be: the fields that were sent, over those of the stored record. */
-export function draftOf(fields: Fields, id: string, device: Device | null): DeviceDraft {
+export function createDraft(fields: Fields, id: string, device: Device | null): DeviceDraft {
   const pick = <K extends keyof DeviceInput & keyof Device>(field: K): Device[K] | null =>
     (fields[field] === undefined ? (device?.[field] ?? null) : fields[field]) as Device[K] | null;
   return {
@@ -97,18 +97,19 @@ export function draftOf(fields: Fields, id: string, device: Device | null): Devi
  */
 export async function checkDraft(
   { devices, db }: Pick<DeviceDeps, "devices" | "db">,
-  caller: Caller,
+  caller: ApiCaller,
   draft: DeviceDraft,
   cloudProtocol: number,
   self: number | null,
 ): Promise<void> {
   const errors = checkDevice(draft, cloudProtocol);
   const links = dropUncalledLinks(draft);
-  const kindOf = (id: number) => kindOfDevice(db, caller.tenant, id);
-  if (links.gateway && (await kindOf(links.gateway)) !== "gateway")
+  const findDeviceKind = (id: number) => kindOfDevice(db, caller.tenant, id);
+  if (links.gateway && (await findDeviceKind(links.gateway)) !== "gateway")
     errors.gateway = "there is no such gateway";
   if (links.parentDevice) {
-    if ((await kindOf(links.parentDevice)) !== "device") errors.parentDevice = "there is no such device";
+    if ((await findDeviceKind(links.parentDevice)) !== "device")
+      errors.parentDevice = "there is no such device";
     else if (self !== null && (await isBelow(devices, self, links.parentDevice))) {
       errors.parentDevice = "must not be the device itself or one below it";
     }

@@ -2,13 +2,13 @@ import type { z } from "@hono/zod-openapi";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { getDevice, updateDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
-import { code, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { deviceTypeCodeB, textsB } from "./create.js";
 import type { DeviceDeps } from "./draft.js";
-import { checkDraft, draftOf, editedFields, namedAsDevice, spelled, storeChecked } from "./draft.js";
+import { checkDraft, createDraft, editedFields, namedAsDevice, spelled, storeChecked } from "./draft.js";
 import { bodySpellings, deviceFields, dropUncalledLinks } from "./rules.js";
 import { type DeviceTypeB, deviceTypeB, locationB, storedTypes, typesB } from "./variant-b.js";
 
@@ -17,7 +17,7 @@ import { type DeviceTypeB, deviceTypeB, locationB, storedTypes, typesB } from ".
 const fixed = ["deviceID", "productID", "productIntID", "cloudProtocol"] as const;
 
 export const editBodyA = editBody(
-  { deviceName: name, deviceType: code(...codesOf("deviceType")) },
+  { deviceName: name, deviceType: codeField(...listCodes("deviceType")) },
   deviceFields,
 )
   .extend(fixedFields(fixed))
@@ -26,7 +26,7 @@ export const editBodyA = editBody(
 /** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
 export async function editFromA(
   deps: DeviceDeps,
-  caller: Caller,
+  caller: ApiCaller,
   id: number,
   body: z.output<typeof editBodyA>,
 ): Promise<Device> {
@@ -37,8 +37,13 @@ export async function editFromA(
 }
 
 /** The rules hold for the record as it will be. */
-function storeEdit(deps: DeviceDeps, caller: Caller, device: Device, fields: DeviceInput): Promise<Device> {
-  const draft = draftOf(fields, device.deviceID, device);
+function storeEdit(
+  deps: DeviceDeps,
+  caller: ApiCaller,
+  device: Device,
+  fields: DeviceInput,
+): Promise<Device> {
+  const draft = createDraft(fields, device.deviceID, device);
   return storeChecked(
     () => checkDraft(deps, caller, draft, device.cloudProtocol, device.id),
     () =>
@@ -50,8 +55,8 @@ export const editBodyB = editBody(
   {
     deviceName: name,
     deviceType: deviceTypeCodeB,
-    authType: code(...codesOf("authType")),
-    blocked: code(0, 1),
+    authType: codeField(...listCodes("authType")),
+    blocked: codeField(0, 1),
   },
   textsB,
 )
@@ -61,7 +66,7 @@ export const editBodyB = editBody(
 /** @throws ApiError PARAMETER_INVALID, StoreError NOT_FOUND, CONFLICT */
 export async function editFromB(
   deps: DeviceDeps,
-  caller: Caller,
+  caller: ApiCaller,
   id: number,
   body: z.output<typeof editBodyB>,
 ): Promise<Device> {

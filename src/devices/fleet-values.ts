@@ -1,4 +1,4 @@
-import { type Newest, newestWithin } from "../../query/newest.js";
+import { type Newest, readNewestPoints } from "../../query/newest.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import { orAborted, withDeadline } from "../../store/lib/abortable.js";
 import { isUnavailable } from "../../store/lib/errors.js";
@@ -8,7 +8,7 @@ import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import type { FleetRow } from "../../store/metadata/fleet/rows.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import type { Catalog } from "./catalog.js";
+import type { ProductCatalog } from "./catalog.js";
 
 /** The newest value of a data point, as a row of the fleet shows it; time in microseconds. */
 export interface FleetValue {
@@ -39,7 +39,7 @@ const devicesAtOnce = 20;
 const issueOnly = 2;
 
 interface ReaderDeps {
-  readonly catalog: Pick<Catalog, "model">;
+  readonly catalog: Pick<ProductCatalog, "model">;
   readonly series: Pick<SeriesStore, "under">;
   readonly refs: SeriesRefs;
 }
@@ -82,26 +82,26 @@ async function readSome(
   rows: readonly FleetRow[],
   signal: AbortSignal,
 ): Promise<Map<number, FleetValue[]> | undefined> {
-  const asked: { readonly device: FleetRow; readonly point: DataPoint }[] = [];
+  const wanted: { readonly device: FleetRow; readonly point: DataPoint }[] = [];
   for (const device of rows) {
     const { points } = await catalog.model(device.productIntID);
     const reported = points.filter(({ dataTransType }) => dataTransType !== issueOnly);
-    for (const point of reported.slice(0, fleetPointsMax)) asked.push({ device, point });
+    for (const point of reported.slice(0, fleetPointsMax)) wanted.push({ device, point });
   }
   const newest = await orAborted(
-    newestWithin(series.under(signal), refs, asked, asked.length, pageBytesMax),
+    readNewestPoints(series.under(signal), refs, wanted, wanted.length, pageBytesMax),
     signal,
   );
   if (newest === undefined) return undefined;
   const found = new Map<number, FleetValue[]>(rows.map(({ id }) => [id, []]));
-  for (const [i, { device, point }] of asked.entries()) {
-    const value = newestOf(point, newest[i] ?? null);
+  for (const [i, { device, point }] of wanted.entries()) {
+    const value = toFleetValue(point, newest[i] ?? null);
     if (value !== null) found.get(device.id)?.push(value);
   }
   return found;
 }
 
-function newestOf(point: DataPoint, newest: Newest): FleetValue | null {
+function toFleetValue(point: DataPoint, newest: Newest): FleetValue | null {
   if (newest === null || "error" in newest) return null;
   const { time, value } = newest;
   return {

@@ -2,8 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { crossing, unroll } from "../../ingest/alerts/geofence.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import type { Device } from "../../store/metadata/devices/record.js";
-import { code, codes, float, integer, json, name, text } from "../http/fields.js";
-import { codesOf, textDictionary } from "../http/labels.js";
+import { codeField, codesField, float, integerField, jsonField, name, textField } from "../http/fields.js";
+import { listCodes, textDictionary } from "../http/labels.js";
 
 /**
  * The schemas of a device's fields and the rules between them (interface, "Field rules for create and edit").
@@ -16,21 +16,21 @@ const lora = z.object({
   type: z.enum(["otaa", "abp"]).optional(),
   appEUI: hex(16).nullable().optional(),
   appKey: hex(32).nullable().optional(),
-  fcntCheck: codes(0, 3).nullable().optional(),
-  canJoin: code(0, 1).nullable().optional(),
+  fcntCheck: codesField(0, 3).nullable().optional(),
+  canJoin: codeField(0, 1).nullable().optional(),
   region: z.enum(Object.keys(textDictionary["lora.region"])).nullable().optional(),
   nwkSKey: hex(32).nullable().optional(),
   appSKey: hex(32).nullable().optional(),
-  fcntUp: integer(0, 2 ** 32 - 1)
+  fcntUp: integerField(0, 2 ** 32 - 1)
     .nullable()
     .optional(),
-  fcntDown: integer(0, 2 ** 32 - 1)
+  fcntDown: integerField(0, 2 ** 32 - 1)
     .nullable()
     .optional(),
 });
 
 const place = z.tuple([float(-180, 180), float(-90, 90)]);
-const scopeNamed = { scopeType: code(1, 2), scopeName: name };
+const scopeNamed = { scopeType: codeField(1, 2), scopeName: name };
 const ring = z
   .array(place)
   .min(3)
@@ -54,31 +54,31 @@ export const deviceID = z
 
 /** Fields that a create and an edit take alike. */
 export const deviceFields = {
-  authType: code(...codesOf("authType")),
-  blocked: code(0, 1),
-  upLinkSystem: codes(1, 3),
-  gateway: integer(1),
-  parentDevice: integer(1),
-  modBusIndex: integer(0, 255),
-  modBuxIndex: integer(0, 255),
-  carrier: code(...codesOf("carrier")),
-  physicalNetwork: code(...codesOf("physicalNetwork")),
-  IMEI: text.max(64),
-  IMSI: text.max(64),
-  autoSub: code(0, 1),
-  manufacturer: text.max(255),
-  serialNumber: text.max(255),
-  softVersion: text.max(255),
-  hardwareVersion: text.max(255),
-  description: text,
-  deviceConsoleIP: text.max(255),
-  deviceConsolePort: integer(0, 65_535),
-  deviceConsoleUsername: text.max(255),
+  authType: codeField(...listCodes("authType")),
+  blocked: codeField(0, 1),
+  upLinkSystem: codesField(1, 3),
+  gateway: integerField(1),
+  parentDevice: integerField(1),
+  modBusIndex: integerField(0, 255),
+  modBuxIndex: integerField(0, 255),
+  carrier: codeField(...listCodes("carrier")),
+  physicalNetwork: codeField(...listCodes("physicalNetwork")),
+  IMEI: textField.max(64),
+  IMSI: textField.max(64),
+  autoSub: codeField(0, 1),
+  manufacturer: textField.max(255),
+  serialNumber: textField.max(255),
+  softVersion: textField.max(255),
+  hardwareVersion: textField.max(255),
+  description: textField,
+  deviceConsoleIP: textField.max(255),
+  deviceConsolePort: integerField(0, 65_535),
+  deviceConsoleUsername: textField.max(255),
   latitude: float(-90, 90),
   longitude: float(-180, 180),
-  location: json,
+  location: jsonField,
   lora,
-  metaData: json,
+  metaData: jsonField,
   scopes: z.array(scope).max(100),
   deviceUsername: name.max(255),
   token: z.string().min(1).max(1024),
@@ -93,7 +93,15 @@ export type DeviceDraft = Pick<
   "deviceID" | "deviceType" | "upLinkSystem" | "gateway" | "parentDevice" | "modBusIndex" | "IMEI" | "autoSub"
 > & { readonly authType: number | null; readonly lora: Readonly<Record<string, unknown>> | null };
 
-export const protocols = { mqtt: 1, coap: 2, lwm2m: 3, lora: 4, http: 5, webSocket: 6, modbus: 7 } as const;
+export const deviceProtocols = {
+  mqtt: 1,
+  coap: 2,
+  lwm2m: 3,
+  lora: 4,
+  http: 5,
+  webSocket: 6,
+  modbus: 7,
+} as const;
 
 type FieldErrors = Record<string, string>;
 
@@ -140,13 +148,13 @@ const needsAuthType = (draft: DeviceDraft, errors: FieldErrors) => requireFields
 
 /** Additional requirements of each cloud protocol. */
 const protocolRules: ReadonlyMap<number, (draft: DeviceDraft, errors: FieldErrors) => void> = new Map([
-  [protocols.mqtt, needsAuthType],
-  [protocols.coap, needsAuthType],
-  [protocols.http, needsAuthType],
-  [protocols.webSocket, needsAuthType],
-  [protocols.lwm2m, (draft, errors) => requireFields(draft, ["IMEI", "autoSub"], errors)],
-  [protocols.lora, checkLora],
-  [protocols.modbus, (draft, errors) => requireFields(draft, ["modBusIndex", "authType"], errors)],
+  [deviceProtocols.mqtt, needsAuthType],
+  [deviceProtocols.coap, needsAuthType],
+  [deviceProtocols.http, needsAuthType],
+  [deviceProtocols.webSocket, needsAuthType],
+  [deviceProtocols.lwm2m, (draft, errors) => requireFields(draft, ["IMEI", "autoSub"], errors)],
+  [deviceProtocols.lora, checkLora],
+  [deviceProtocols.modbus, (draft, errors) => requireFields(draft, ["modBusIndex", "authType"], errors)],
 ]);
 
 /** What is wrong with a draft by itself: field → text. */
@@ -162,9 +170,9 @@ export function checkDevice(draft: DeviceDraft, cloudProtocol: number): FieldErr
 
 /** Links that upLinkSystem does not call for are not stored; an ABP device keeps its gateway. */
 export function dropUncalledLinks(draft: DeviceDraft): Pick<DeviceInput, "gateway" | "parentDevice"> {
-  const keepsGateway = draft.upLinkSystem === 2 || draft.lora?.type === "abp";
+  const needsGateway = draft.upLinkSystem === 2 || draft.lora?.type === "abp";
   return {
-    gateway: keepsGateway ? draft.gateway : null,
+    gateway: needsGateway ? draft.gateway : null,
     parentDevice: draft.upLinkSystem === 3 ? draft.parentDevice : null,
   };
 }

@@ -1,7 +1,12 @@
 /** What becomes of the entries of an envelope: each is a message of the device that it names. */
-import type { DecodeRules, Message } from "../../ingest/decode/points.js";
+import type { DecodableMessage, DecodeRules } from "../../ingest/decode/points.js";
 import type { Directory } from "../../ingest/directory/directory.js";
-import { type Entry, entriesMax, entriesOf, payloadOfEntry } from "../../ingest/envelopes/entries.js";
+import {
+  type EnvelopeEntry,
+  entriesMax,
+  parseEntries,
+  payloadOfEntry,
+} from "../../ingest/envelopes/entries.js";
 import { type EntryMessage, findReplaced } from "../../ingest/envelopes/replaced.js";
 import { createSlice } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -24,13 +29,13 @@ interface EntriesDeps {
 export async function explainEntries(
   { db, directory }: EntriesDeps,
   carrier: number,
-  message: Message,
+  message: DecodableMessage,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ) {
   const below = new Map((await devicesBelow(db, carrier)).map((device) => [device.deviceID, device]));
-  const all = entriesOf(message.payload);
+  const all = parseEntries(message.payload);
   const shown: {
-    readonly entry: Entry | null;
+    readonly entry: EnvelopeEntry | null;
     readonly device: Below | undefined;
     readonly payload: Buffer | null;
   }[] = [];
@@ -57,7 +62,7 @@ export async function explainEntries(
     items.push({
       deviceID: entry === null ? null : entry.deviceID.slice(0, 64).toWellFormed(),
       deviceIntID: device?.id ?? null,
-      state: stateOf(entry !== null, device, payload !== null),
+      state: entryState(entry !== null, device, payload !== null),
       points: explained?.points ?? [],
       refused: explained?.refused ?? [],
       unknownKeys: explained?.unknownKeys ?? [],
@@ -66,7 +71,11 @@ export async function explainEntries(
   return { items, count: all.length };
 }
 
-function stateOf(isNamed: boolean, device: { readonly blocked: number } | undefined, fits: boolean): State {
+function entryState(
+  isNamed: boolean,
+  device: { readonly blocked: number } | undefined,
+  fits: boolean,
+): State {
   if (!isNamed) return "without DeviceID";
   if (device === undefined) return "not carried";
   if (device.blocked !== 0) return "blocked";

@@ -1,13 +1,13 @@
 /** Explains a payload: the form, its points, the refused values and how to fix them. */
 import { type Explained, explainMessage, type FormName, type Refused } from "../../ingest/decode/explain.js";
 import { faultText, findJsonFault, type JsonFault } from "../../ingest/decode/json-fault.js";
-import type { DecodeRules, Message } from "../../ingest/decode/points.js";
+import type { DecodableMessage, DecodeRules } from "../../ingest/decode/points.js";
 import { nearestName } from "../../ingest/decode/suggest.js";
 import { writeJson } from "../../ingest/decode/whole.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import { shown } from "../../query/newest.js";
+import { toShownValue } from "../../query/newest.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { reasonTexts } from "./reason-texts.js";
+import { explainedReasons } from "./reason-texts.js";
 import { isTimeKey } from "./time-keys.js";
 
 /** Points, refusals and unknown keys that an answer shows of one message. */
@@ -19,20 +19,20 @@ const keyCharactersMax = 64;
 
 export async function explainPayload(
   device: DeviceEntry,
-  message: Message,
+  message: DecodableMessage,
   rules: Omit<DecodeRules, "asOfReceipt">,
 ) {
   const explained = explainMessage(device, message, rules);
   const { points, refused, fields } = explained;
   const fault = explained.form === null ? findJsonFault(message.payload) : null;
-  const timeKeys = timeKeysOf(refused, message, rules);
+  const timeKeys = listTimeKeys(refused, message, rules);
   return {
     form: formShown(explained, message, fault),
     isDiscarded: explained.isDiscarded,
     points: pointsShown(device, explained),
     refused: refused
       .slice(0, refusedShownMax)
-      .map((one) => refusedShown(one, textOf(one, fault, timeKeys, message))),
+      .map((one) => refusedShown(one, explainRefusal(one, fault, timeKeys, message))),
     isTruncated: points.length > pointsShownMax || refused.length > refusedShownMax,
     unknownKeys: await unknownKeys(device, message, refused, timeKeys),
     binary:
@@ -48,7 +48,7 @@ export async function explainPayload(
 
 function formShown(
   { form, isEnvelope }: Explained,
-  { payload, topic, isEntry }: Message,
+  { payload, topic, isEntry }: DecodableMessage,
   fault: JsonFault | null,
 ) {
   const first = payload[0];
@@ -81,14 +81,14 @@ function notJson(fault: JsonFault | null): string {
 }
 
 /** What mends it: for the payload where it breaks, for a time the name that counts, for the rest the reason's text. */
-function textOf(
+function explainRefusal(
   { reason, key }: Refused,
   fault: JsonFault | null,
   timeKeys: ReadonlySet<string>,
-  message: Message,
+  message: DecodableMessage,
 ): string {
-  if (reason === "format" && fault !== null) return `${reasonTexts.format} At ${faultText(fault)}.`;
-  if (reason !== "unknown" || key === undefined || !timeKeys.has(key)) return reasonTexts[reason];
+  if (reason === "format" && fault !== null) return `${explainedReasons.format} At ${faultText(fault)}.`;
+  if (reason !== "unknown" || key === undefined || !timeKeys.has(key)) return explainedReasons[reason];
   return `It is perhaps a time. A time counts under the name ${timeNameFor(message)}: give the key that name.`;
 }
 
@@ -104,7 +104,7 @@ function pointsShown(device: DeviceEntry, { points, fields }: Explained) {
     return {
       dataPointID,
       dataPointIntID: point.id,
-      value: shown(pointDataType, stored),
+      value: toShownValue(pointDataType, stored),
       time: time / 1000,
       from:
         place === undefined
@@ -138,9 +138,9 @@ function valueText(value: unknown): string {
 }
 
 /** Keys that are no data point and perhaps hold the message's time under another name than counts. */
-function timeKeysOf(
+function listTimeKeys(
   refused: readonly Refused[],
-  { receivedAt }: Message,
+  { receivedAt }: DecodableMessage,
   { local }: Pick<DecodeRules, "local">,
 ): ReadonlySet<string> {
   const keys = new Set<string>();
@@ -150,12 +150,12 @@ function timeKeysOf(
   return keys;
 }
 
-const timeNameFor = ({ isEntry }: Message): string => (isEntry === true ? "TimeStamp" : "time");
+const timeNameFor = ({ isEntry }: DecodableMessage): string => (isEntry === true ? "TimeStamp" : "time");
 
 /** Each key once, with the data point that was perhaps meant; one that the topic's stream leaves out is itself. */
 async function unknownKeys(
   device: DeviceEntry,
-  message: Message,
+  message: DecodableMessage,
   refused: readonly Refused[],
   timeKeys: ReadonlySet<string>,
 ) {

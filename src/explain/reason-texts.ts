@@ -1,7 +1,7 @@
 import type { Reason } from "../../ingest/decode/reasons.js";
 
 /** What each reason means for the sender, and how to fix it. */
-export const reasonTexts: Readonly<Record<Reason, string>> = {
+export const explainedReasons: Readonly<Record<Reason, string>> = {
   format:
     "The payload is neither JSON in UTF-8 nor CBOR. Send a JSON object, or make a binary data stream of this topic.",
   shape:

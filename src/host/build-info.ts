@@ -22,24 +22,24 @@ export async function readBuildInfo(): Promise<BuildInfo> {
 /** The folder of package.json, above the built file. */
 async function packageRoot(folder: string): Promise<string | null> {
   for (let at = folder; at !== dirname(at); at = dirname(at)) {
-    if ((await textOf(join(at, "package.json"))) !== null) return at;
+    if ((await readText(join(at, "package.json"))) !== null) return at;
   }
   return null;
 }
 
 async function packedCommit(root: string): Promise<string | null> {
-  const text = await textOf(join(root, "dist/commit.txt"));
+  const text = await readText(join(root, "dist/commit.txt"));
   return text === null ? null : commitIn(text);
 }
 
 /** By the files of git (gitrepository-layout): the program may run where git is not installed. */
 async function checkedOut(git: string): Promise<string | null> {
-  const head = await textOf(join(git, "HEAD"));
+  const head = await readText(join(git, "HEAD"));
   const ref = head === null ? null : /^ref: (\S+)/.exec(head)?.[1];
   if (head === null || ref === undefined || ref === null) return head === null ? null : commitIn(head);
-  const loose = await textOf(join(git, ref));
+  const loose = await readText(join(git, ref));
   if (loose !== null) return commitIn(loose);
-  const packed = (await textOf(join(git, "packed-refs"))) ?? "";
+  const packed = (await readText(join(git, "packed-refs"))) ?? "";
   return commitIn(packed.split("\n").find((line) => line.endsWith(` ${ref}`)) ?? "");
 }
 
@@ -47,6 +47,6 @@ function commitIn(text: string): string | null {
   return /^[0-9a-f]{40}/.exec(text)?.[0] ?? null;
 }
 
-async function textOf(path: string): Promise<string | null> {
+async function readText(path: string): Promise<string | null> {
   return readFile(path, "utf8").catch(() => null);
 }

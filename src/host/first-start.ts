@@ -14,8 +14,8 @@ import { createTenant, findTenant, listTenants, type Tenant } from "../../store/
 import { findUser, type User } from "../../store/metadata/users/users.js";
 import type { Config } from "../config/config.js";
 import type { ChosenSecret } from "../http/auth.js";
-import type { Caller } from "../http/caller.js";
-import { payerOf } from "../http/password-fields.js";
+import type { ApiCaller } from "../http/caller.js";
+import { passwordFairnessKey } from "../http/password-fields.js";
 import { replaceFile } from "./replace-file.js";
 
 interface FirstCredentials {
@@ -39,15 +39,15 @@ export async function firstStart(
   const path = join(config.dataDir, "first-start.json");
   const tenants = await listTenants(db);
   // A key that was revoked stays revoked.
-  const kept = await readCredentials(path);
-  if (tenants.length > 0 && (kept === null || (await everHadApiKey(db)))) return null;
+  const saved = await readCredentials(path);
+  if (tenants.length > 0 && (saved === null || (await everHadApiKey(db)))) return null;
   const key = config.apiKey ?? { appID: longID(), appSecret: newSecret() };
-  const credentials = kept ?? {
+  const credentials = saved ?? {
     username: adminName,
     password: config.adminPassword ?? newSecret(),
     apiKey: `${key.appID}:${key.appSecret}`,
   };
-  if (kept === null) await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
+  if (saved === null) await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
   if (tenants.length === 0) {
     await createTenantWithAdmin(db, now, "default", adminName, credentials.password);
   }
@@ -69,13 +69,13 @@ export async function readCredentials(path: string): Promise<FirstCredentials | 
     if (error.code === "ENOENT") return "";
     throw error;
   });
-  const parsed = credentialsSchema.safeParse(jsonOf(text));
+  const parsed = credentialsSchema.safeParse(parseJSON(text));
   return parsed.success ? parsed.data : null;
 }
 
 const credentialsSchema = z.object({ username: z.string(), password: z.string(), apiKey: z.string() });
 
-function jsonOf(text: string): unknown {
+function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -94,9 +94,9 @@ export async function createTenantWithAdmin(
   tenantName: string,
   username: string,
   password: string,
-  caller?: Caller,
+  caller?: ApiCaller,
 ): Promise<{ tenant: Tenant; admin: User }> {
-  const passwordHash = await hashChosen(password, caller && payerOf(caller));
+  const passwordHash = await hashChosen(password, caller && passwordFairnessKey(caller));
   const tenant = await createTenant(db, now, tenantName, { username, passwordHash, role: "admin" }, caller);
   const admin = await findUser(db, username);
   if (admin === undefined) throw new Error("cannot read the user just made");
@@ -105,7 +105,7 @@ export async function createTenantWithAdmin(
 
 async function createKey(db: Db, user: User, now: number, apiKey: string): Promise<void> {
   const [appID = "", appSecret = ""] = apiKey.split(/:(.*)/s);
-  await createApiKey(db, actorOf(user), now, {
+  await createApiKey(db, toActor(user), now, {
     userIntID: user.id,
     name: "first start",
     appID,
@@ -124,11 +124,11 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   const tenant = await findTenant(db, "default");
   const admin = await findUser(db, adminName);
   if (tenant === undefined || admin === undefined) return null;
-  const kept = (await findApiKey(db, appID))?.secretHash;
+  const saved = (await findApiKey(db, appID))?.secretHash;
   // A matching key is kept, because processes that share the metadata have the same one.
-  const same = kept !== undefined && (await verifySecret(appSecret, kept));
-  const secretHash = same ? kept : await hashChosen(appSecret);
-  await ensureApiKey(db, actorOf(admin), now, {
+  const same = saved !== undefined && (await verifySecret(appSecret, saved));
+  const secretHash = same ? saved : await hashChosen(appSecret);
+  await ensureApiKey(db, toActor(admin), now, {
     userIntID: admin.id,
     name: "API_KEY",
     appID,
@@ -139,4 +139,4 @@ export async function ensureConfiguredKey(db: Db, config: Config, now: number): 
   return { appSecret, secretHash };
 }
 
-const actorOf = (user: User) => ({ tenant: user.tenant, userIntID: user.id, username: user.username });
+const toActor = (user: User) => ({ tenant: user.tenant, userIntID: user.id, username: user.username });

@@ -39,14 +39,14 @@ export async function lockDataDir(dir: string, options: LockOptions): Promise<Da
   const path = join(dir, "lock.db");
   const known = await identity(path);
   let anew = known === null;
-  let client = await hold(path).catch(async (error: unknown) => {
-    if (codeOf(error) !== "SQLITE_NOTADB") throw whyNot(error, path);
+  let client = await acquireLock(path).catch(async (error: unknown) => {
+    if (errorCode(error) !== "SQLITE_NOTADB") throw whyNot(error, path);
     // The new file locks nobody out. The holder of the old one notices that it is gone.
     for (const suffix of ["", "-journal"]) await rm(path + suffix, { force: true });
     anew = true;
     return null;
   });
-  client ??= await hold(path).catch((error: unknown) => {
+  client ??= await acquireLock(path).catch((error: unknown) => {
     throw whyNot(error, path);
   });
   const held = await identity(path);
@@ -82,7 +82,7 @@ function watch(client: Client, path: string, held: string, options: LockOptions)
 }
 
 /** Takes the lock by a transaction that changes nothing. */
-async function hold(path: string): Promise<Client> {
+async function acquireLock(path: string): Promise<Client> {
   const client = connect(path);
   try {
     await client.execute("pragma locking_mode = exclusive");
@@ -112,7 +112,7 @@ async function identity(path: string): Promise<string | null> {
     const { dev, ino } = await stat(path, { bigint: true });
     return `${dev}:${ino}`;
   } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return null;
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(error))) return null;
     throw error;
   }
 }
@@ -135,7 +135,7 @@ async function makeWritable(dir: string): Promise<void> {
     await makeFolder(resolve(dir));
     await access(dir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const code = codeOf(await parentRefuses(dir)) || codeOf(error);
+    const code = errorCode(await parentRefuses(dir)) || errorCode(error);
     throw new ConfigError([`DATA_DIR: cannot write in ${dir}: ${reasons[code] ?? asError(error).message}`]);
   }
 }
@@ -146,24 +146,24 @@ async function makeWritable(dir: string): Promise<void> {
  */
 async function makeFolder(path: string): Promise<void> {
   const missing: string[] = [];
-  for (let at = path; (await kindOf(at)) !== "folder"; at = dirname(at)) {
-    if ((await kindOf(at)) === "other")
+  for (let at = path; (await readPathKind(at)) !== "folder"; at = dirname(at)) {
+    if ((await readPathKind(at)) === "other")
       throw Object.assign(new Error("it is not a folder"), { code: "ENOTDIR" });
     missing.unshift(at);
   }
   for (const one of missing) {
     await mkdir(one, { mode: 0o700 }).catch((error: unknown) => {
       // Another process has made it meanwhile.
-      if (codeOf(error) !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     });
   }
 }
 
-async function kindOf(path: string): Promise<"folder" | "other" | "missing"> {
+async function readPathKind(path: string): Promise<"folder" | "other" | "missing"> {
   try {
     return (await stat(path)).isDirectory() ? "folder" : "other";
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return "missing";
+    if (errorCode(error) === "ENOENT") return "missing";
     throw error;
   }
 }
@@ -175,12 +175,12 @@ async function parentRefuses(dir: string): Promise<unknown> {
       () => null,
       (error: unknown) => error,
     );
-    if (codeOf(refusal) !== "ENOENT" || path === dirname(path)) return refusal;
+    if (errorCode(refusal) !== "ENOENT" || path === dirname(path)) return refusal;
   }
 }
 
 function whyNot(error: unknown, path: string): Error {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === "SQLITE_BUSY") {
     return unavailable(`cannot use the data folder: another process holds ${path}`, error);
   }
@@ -200,6 +200,6 @@ function unavailable(message: string, cause?: unknown): StoreError {
   return new StoreError("UNAVAILABLE", message, {}, cause === undefined ? {} : { cause });
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }

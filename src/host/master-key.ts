@@ -7,7 +7,7 @@ import { replaceFile } from "./replace-file.js";
 
 const keyPattern = /^[0-9a-f]{64}$/i;
 
-const pathOf = (config: Config): string => join(config.dataDir, "master.key");
+const masterKeyPath = (config: Config): string => join(config.dataDir, "master.key");
 
 /**
  * MASTER_KEY, or the key that the first start made in the data folder: 32 bytes. A missing key is not replaced, because
@@ -15,24 +15,24 @@ const pathOf = (config: Config): string => join(config.dataDir, "master.key");
  */
 export async function masterKey(config: Config): Promise<Uint8Array> {
   if (config.masterKey !== null) return config.masterKey;
-  const text = await readKept(config);
+  const text = await readSaved(config);
   if (keyPattern.test(text)) return Buffer.from(text, "hex");
   const fault = text === "" ? "is missing or empty" : "is damaged: it must hold 64 hexadecimal digits";
   throw new ConfigError([
-    `${pathOf(config)} ${fault}. It opens the tokens and private keys in the metadata and cannot be made again: restore it from a backup, or set MASTER_KEY`,
+    `${masterKeyPath(config)} ${fault}. It opens the tokens and private keys in the metadata and cannot be made again: restore it from a backup, or set MASTER_KEY`,
   ]);
 }
 
 /** The same for a deployment in which nothing is sealed yet; a missing key is made. */
 export async function firstMasterKey(config: Config): Promise<Uint8Array> {
-  if (config.masterKey === null && (await readKept(config)) === "") {
-    await replaceFile(pathOf(config), randomBytes(32).toString("hex"));
+  if (config.masterKey === null && (await readSaved(config)) === "") {
+    await replaceFile(masterKeyPath(config), randomBytes(32).toString("hex"));
   }
   return masterKey(config);
 }
 
-async function readKept(config: Config): Promise<string> {
-  const text = await readFile(pathOf(config), "utf8").catch((error: NodeJS.ErrnoException) => {
+async function readSaved(config: Config): Promise<string> {
+  const text = await readFile(masterKeyPath(config), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
     throw error;
   });
@@ -49,7 +49,7 @@ export function strangeAuthority(config: Config): ConfigError {
 
 /** The key is not the one that sealed the metadata. */
 export function wrongMasterKey(config: Config): ConfigError {
-  const name = config.masterKey === null ? pathOf(config) : "MASTER_KEY";
+  const name = config.masterKey === null ? masterKeyPath(config) : "MASTER_KEY";
   return new ConfigError([
     `${name} is not the key that sealed the tokens and private keys in the metadata: restore the right one`,
   ]);

@@ -11,7 +11,7 @@ const reserveBytes = 8 * 2 ** 20;
 /** The most space that a start needs. */
 const startBytes = 4 * 2 ** 20;
 
-const pathOf = (dir: string): string => join(dir, "reserve");
+const reservePath = (dir: string): string => join(dir, "reserve");
 
 async function freeBytes(dir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dir);
@@ -21,17 +21,17 @@ async function freeBytes(dir: string): Promise<number> {
 /** Releases the space if a start would lack it. */
 export async function releaseReserve(dir: string, log: Logger): Promise<void> {
   if ((await freeBytes(dir)) >= startBytes) return;
-  const kept = await stat(pathOf(dir)).catch(() => null);
-  await rm(pathOf(dir), { force: true });
+  const found = await stat(reservePath(dir)).catch(() => null);
+  await rm(reservePath(dir), { force: true });
   log.warn("disk full: the service starts, and takes nothing until there is space", {
-    path: pathOf(dir),
-    releasedBytes: kept?.size ?? 0,
+    path: reservePath(dir),
+    releasedBytes: found?.size ?? 0,
   });
 }
 
 /** Reserves the space as long as that leaves ingest what it needs. */
 export async function keepReserve(dir: string, freeBytesMin: number): Promise<void> {
-  const path = pathOf(dir);
+  const path = reservePath(dir);
   if ((await stat(path).catch(() => null)) !== null) return;
   if ((await freeBytes(dir)) < freeBytesMin + 2 * reserveBytes) return;
   // Random, so that no file system compresses it away.

@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "./replace-file.js";
 
-const fileOf = (dataDir: string): string => join(dataDir, "retention-time.json");
+const trustedTimePath = (dataDir: string): string => join(dataDir, "retention-time.json");
 
 /** Milliseconds since 1970; null where the file is missing or says nothing: it is then found anew. */
 export async function readTrustedTime(dataDir: string): Promise<number | null> {
-  const text = await readFile(fileOf(dataDir), "utf8").catch(() => "");
+  const text = await readFile(trustedTimePath(dataDir), "utf8").catch(() => "");
   try {
     const { trustedTime } = JSON.parse(text) as { trustedTime?: unknown };
     const ms = typeof trustedTime === "string" ? Date.parse(trustedTime) : Number.NaN;
@@ -18,5 +18,8 @@ export async function readTrustedTime(dataDir: string): Promise<number | null> {
 }
 
 export function saveTrustedTime(dataDir: string, ms: number): Promise<void> {
-  return replaceFile(fileOf(dataDir), `${JSON.stringify({ trustedTime: new Date(ms).toISOString() })}\n`);
+  return replaceFile(
+    trustedTimePath(dataDir),
+    `${JSON.stringify({ trustedTime: new Date(ms).toISOString() })}\n`,
+  );
 }

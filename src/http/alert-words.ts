@@ -12,5 +12,5 @@ const ownWords: readonly (readonly [string, string])[] = [
 /** The texts of a rule are its author's. */
 export function alertInEnglish({ cause }: { readonly cause: string }, text: string): string {
   if (cause.startsWith("rule:")) return text;
-  return ownWords.reduce((told, [from, to]) => told.replace(from, to), text);
+  return ownWords.reduce((parts, [from, to]) => parts.replace(from, to), text);
 }

@@ -9,7 +9,7 @@ import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
 /** What one answer holds. */
-export interface AnswerHold {
+export interface Reservation {
   /** Bytes counted for the answer. */
   readonly bytes: number;
   /**
@@ -36,9 +36,9 @@ export interface AnswerHold {
  */
 export type Making = "rows" | "series" | "outside";
 
-export interface AnswerRoom {
+export interface ResponseBudget {
   /** @param signal called only if something has to wait */
-  open(tenant: number, signal: () => AbortSignal): AnswerHold;
+  open(tenant: number, signal: () => AbortSignal): Reservation;
   /** Takes bytes for an answer to a device; returns what gives them back, or null if there is no room now. */
   takeNow(tenant: number, bytes: number): (() => void) | null;
 }
@@ -56,16 +56,16 @@ const retryAfter = { "Retry-After": "5" };
  * @param bytesMax the most that answers may hold together; one tenant alone gets seven eighths of it
  * @param waitMs how long an answer may wait for room
  */
-export function createAnswerRoom(
+export function createResponseBudget(
   bytesMax: number,
   meter: Pick<Meter, "answerBytes" | "answersRefused">,
   waitMs = usualWaitMs,
-): AnswerRoom {
+): ResponseBudget {
   const bytes = createSemaphore<number>(bytesMax);
   const waiting = createShares<number>(bytesMax * waitingPart);
   const turns = { rows: createSemaphore<number>(madeAtOnce), series: createSemaphore<number>(madeAtOnce) };
 
-  function noRoom(): ApiError {
+  function budgetExceeded(): ApiError {
     meter.answersRefused++;
     return new ApiError(
       "TOO_MANY_REQUESTS",
@@ -75,17 +75,20 @@ export function createAnswerRoom(
     );
   }
 
-  const shared: SharedRoom = {
+  const shared: SharedBudget = {
     bytes,
     turns,
     measure: () => {
       meter.answerBytes = bytes.total;
     },
     wait: async (tenant, more, signal) => {
-      if (!waiting.take(tenant, more)) throw noRoom();
+      if (!waiting.take(tenant, more)) throw budgetExceeded();
       try {
         await withDeadline(waitMs, signal, (ended, isLate) =>
-          bytes.enter(tenant, more, { signal: ended, left: () => (isLate() ? noRoom() : hasLeft()) }),
+          bytes.enter(tenant, more, {
+            signal: ended,
+            left: () => (isLate() ? budgetExceeded() : clientGone()),
+          }),
         );
       } finally {
         waiting.give(tenant, more);
@@ -93,7 +96,7 @@ export function createAnswerRoom(
     },
   };
   return {
-    open: (tenant, signal) => createHold(shared, tenant, signal),
+    open: (tenant, signal) => createReservation(shared, tenant, signal),
     takeNow: (tenant, wanted) => {
       if (wanted <= smallAnswerBytes) bytes.force(tenant, wanted);
       else if (!bytes.tryEnter(tenant, wanted)) {
@@ -112,7 +115,7 @@ export function createAnswerRoom(
 }
 
 /** The part that the answers of all tenants share. */
-interface SharedRoom {
+interface SharedBudget {
   readonly bytes: Semaphore<number>;
   readonly turns: Readonly<Record<Exclude<Making, "outside">, Semaphore<number>>>;
   /** Reports to the meter how much is held now. */
@@ -121,38 +124,38 @@ interface SharedRoom {
   wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void>;
 }
 
-const hasLeft = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the answer", {}, retryAfter);
+const clientGone = () => new ApiError("SERVICE_UNAVAILABLE", "nobody waits for the answer", {}, retryAfter);
 
-function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal): AnswerHold {
+function createReservation(budget: SharedBudget, tenant: number, signal: () => AbortSignal): Reservation {
   let held = 0;
   let over = false;
   /** The turns in which the answer has a place while it is being made. */
-  let inTurn: Semaphore<number> | null = null;
+  let slot: Semaphore<number> | null = null;
 
   function give(bytes: number): void {
     const some = Math.min(bytes, held);
     held -= some;
-    if (some > 0) room.bytes.leave(tenant, some);
-    room.measure();
+    if (some > 0) budget.bytes.leave(tenant, some);
+    budget.measure();
   }
   function grow(bytes: number): void {
     held += bytes;
-    room.measure();
+    budget.measure();
     // The answer ended while it waited.
     if (over) give(held);
   }
   function force(bytes: number): void {
-    room.bytes.force(tenant, bytes);
+    budget.bytes.force(tenant, bytes);
     grow(bytes);
   }
-  async function enterTurn(turns: Semaphore<number>): Promise<void> {
-    if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: hasLeft });
-    inTurn = turns;
+  async function enterSlot(turns: Semaphore<number>): Promise<void> {
+    if (!turns.tryEnter(tenant, 1)) await turns.enter(tenant, 1, { signal: signal(), left: clientGone });
+    slot = turns;
   }
-  function leaveTurn(): Semaphore<number> | null {
-    const turns = inTurn;
+  function leaveSlot(): Semaphore<number> | null {
+    const turns = slot;
     turns?.leave(tenant, 1);
-    inTurn = null;
+    slot = null;
     return turns;
   }
   return {
@@ -162,22 +165,22 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
     take: async (bytes) => {
       if (held + bytes <= smallAnswerBytes) return force(bytes);
       // An answer in progress goes before those that hold nothing yet, because they may wait for what it holds.
-      const enters = held > 0 ? room.bytes.tryGrow(tenant, bytes) : room.bytes.tryEnter(tenant, bytes);
+      const enters = held > 0 ? budget.bytes.tryGrow(tenant, bytes) : budget.bytes.tryEnter(tenant, bytes);
       if (!enters) {
-        const turns = leaveTurn();
-        await room.wait(tenant, bytes, signal());
-        if (turns !== null) await enterTurn(turns);
+        const turns = leaveSlot();
+        await budget.wait(tenant, bytes, signal());
+        if (turns !== null) await enterSlot(turns);
       }
       grow(bytes);
     },
     force,
     make: async (kind, work) => {
       if (kind === "outside") return work();
-      await enterTurn(room.turns[kind]);
+      await enterSlot(budget.turns[kind]);
       try {
         return await work();
       } finally {
-        leaveTurn();
+        leaveSlot();
       }
     },
     give,
@@ -191,7 +194,7 @@ function createHold(room: SharedRoom, tenant: number, signal: () => AbortSignal)
 /** A body that releases what it holds as it is read: gradually, or all of it at its end. */
 export function heldBody(
   body: ReadableStream<Uint8Array>,
-  hold: AnswerHold,
+  hold: Reservation,
   byAndBy: boolean,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();

@@ -7,16 +7,16 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { hashGenerated, isSlow, verifySecret } from "../../store/metadata/db/secrets.js";
 import { findApiKey } from "../../store/metadata/users/api-keys.js";
 import { extendSession, findSession, type LoginSession } from "../../store/metadata/users/login-sessions.js";
-import { type Caller, lowerOf } from "./caller.js";
-import { createCredentialCache, type Forgotten, type Verified } from "./credential-cache.js";
+import { type ApiCaller, lowerRole } from "./caller.js";
+import { createCredentialCache, type Forgotten, type VerifiedCredential } from "./credential-cache.js";
 import { ApiError } from "./errors.js";
-import { createPasswords, freeFailures, type Passwords, waitsFor } from "./passwords.js";
+import { createPasswords, freePasswordFailures, type Passwords, waitsFor } from "./passwords.js";
 import { idleMs } from "./session-cookie.js";
 import { createSlowSecrets, type SlowSecrets } from "./slow-secrets.js";
 
 export interface Authenticator {
   /** @throws ApiError AUTH_FAILED, LOGIN_REQUIRED, TOO_MANY_REQUESTS */
-  caller(authorization: string | undefined, address: string, use?: Use): Promise<Caller>;
+  caller(authorization: string | undefined, address: string, use?: Use): Promise<ApiCaller>;
   /** Forgets these remembered credentials, and nobody else's. */
   forget(of: Forgotten): void;
   readonly passwords: Passwords;
@@ -35,27 +35,27 @@ export interface ChosenSecret {
 export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret | null = null): Authenticator {
   const { now, monotonic } = clock;
   const processKey = randomBytes(32);
-  const digestOf = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
+  const computeDigest = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
   const cache = createCredentialCache(clock);
   const secrets = createSlowSecrets();
   if (chosen !== null) secrets.add(chosen.appSecret, chosen.secretHash);
   const keys = createKeySecrets(monotonic, secrets);
 
-  async function fromApiKey({ appID, appSecret }: ApiKey, address: string): Promise<Verified> {
+  async function fromApiKey({ appID, appSecret }: ApiKey, address: string): Promise<VerifiedCredential> {
     const found = hasControls(appID) ? undefined : await findApiKey(db, appID);
     if (found === undefined || !(await keys.isRight(appSecret, found.secretHash, address))) {
       throw keys.wrong(address);
     }
     if (found.expiresAt !== null && found.expiresAt <= now()) throw denied();
     const { id: apiKey, tenant, tenantID, userIntID, username } = found;
-    const role = lowerOf(found.role, found.userRole);
+    const role = lowerRole(found.role, found.userRole);
     return {
       caller: { tenant, tenantID, userIntID, username, role, credential: { apiKey } },
       expiresAt: found.expiresAt ?? Number.POSITIVE_INFINITY,
     };
   }
 
-  async function fromSession(token: string, use: Use): Promise<Verified> {
+  async function fromSession(token: string, use: Use): Promise<VerifiedCredential> {
     const session = hashGenerated(token);
     const found = await findSession(db, session);
     if (found === undefined) throw denied();
@@ -81,9 +81,9 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     );
   }
 
-  async function verify(authorization: string, address: string, use: Use): Promise<Verified> {
-    const key = apiKeyOf(authorization);
-    return key === null ? fromSession(bearerOf(authorization), use) : fromApiKey(key, address);
+  async function verify(authorization: string, address: string, use: Use): Promise<VerifiedCredential> {
+    const key = parseApiKey(authorization);
+    return key === null ? fromSession(parseBearer(authorization), use) : fromApiKey(key, address);
   }
 
   return {
@@ -92,7 +92,7 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     caller: async (authorization, address, use = "automatic") => {
       if (authorization === undefined) throw denied();
       // Remembered apart: what a page asks by itself must not hide that a person has come.
-      const digest = digestOf(`${use} ${authorization}`);
+      const digest = computeDigest(`${use} ${authorization}`);
       return cache.caller(digest, () => verify(authorization, address, use));
     },
   };
@@ -106,7 +106,7 @@ const anyKey = "";
 
 /** Tells whether the secret of an API key is right, and slows down guessing by address. */
 function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
-  const guesses = createGuessBackOff(monotonic, freeFailures);
+  const guesses = createGuessBackOff(monotonic, freePasswordFailures);
   return {
     /**
      * A right key is accepted whatever else comes from its address, because checking it costs nothing. A key
@@ -145,7 +145,7 @@ function denied(): ApiError {
 }
 
 /** The token of `Bearer <token>`. */
-function bearerOf(authorization: string): string {
+function parseBearer(authorization: string): string {
   return authorization.replace(/^Bearer\s+/i, "");
 }
 
@@ -155,7 +155,7 @@ interface ApiKey {
 }
 
 /** `Basic base64(appID:appSecret)` or `Bearer appID:appSecret`; null for a session's bearer token. */
-function apiKeyOf(authorization: string): ApiKey | null {
+function parseApiKey(authorization: string): ApiKey | null {
   const end = Math.max(0, authorization.search(/\s/));
   const rest = authorization.slice(end).trimStart();
   const kind = authorization.slice(0, end).toLowerCase();

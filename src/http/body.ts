@@ -5,12 +5,12 @@ import {
   type PausableSource,
   readWhole,
 } from "../../ingest/transports/http/requests/body-reader.js";
-import { codingOf } from "../../ingest/transports/http/requests/content-coding.js";
+import { parseCoding } from "../../ingest/transports/http/requests/content-coding.js";
 import type { Reservation } from "../../store/lib/reservation.js";
 import { createSemaphore } from "../../store/lib/semaphore.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import { ApiError } from "./errors.js";
-import { costOf } from "./json-cost.js";
+import { measureJSONCost } from "./json-cost.js";
 import { requireShallow } from "./json-depth.js";
 
 export const jsonBytesMax = 1024 * 1024;
@@ -46,7 +46,7 @@ const full = () =>
 const broken = () => new ApiError("BAD_REQUEST", "the body is broken or incomplete");
 
 /** The content type in lower case, without its parameters; empty without one. */
-export function mediaTypeOf(headers: Headers): string {
+export function parseMediaType(headers: Headers): string {
   return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
@@ -57,10 +57,10 @@ export function mediaTypeOf(headers: Headers): string {
  */
 export async function readJsonBody(body: RequestBody, bytesMax = jsonBytesMax): Promise<unknown> {
   const { headers, source, reservation, tenant } = body;
-  if (mediaTypeOf(headers) !== "application/json") {
+  if (parseMediaType(headers) !== "application/json") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be application/json");
   }
-  if (codingOf(headers.get("content-encoding")) !== "identity") {
+  if (parseCoding(headers.get("content-encoding")) !== "identity") {
     throw new ApiError(
       "UNSUPPORTED_MEDIA_TYPE",
       "a body of JSON must have no Content-Encoding",
@@ -72,12 +72,12 @@ export async function readJsonBody(body: RequestBody, bytesMax = jsonBytesMax): 
   if (Number(headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   const bytes = await readWhole(source, bytesMax, reservation);
   if (!Buffer.isBuffer(bytes)) throw bytes === "large" ? tooLarge() : bytes === "full" ? full() : broken();
-  const cost = costOf(bytes);
+  const cost = measureJSONCost(bytes);
   if (cost.values > jsonValuesMax) {
     throw new ApiError("PAYLOAD_TOO_LARGE", `the body has more than ${jsonValuesMax} values`);
   }
   if (!reservation.resize(reservation.amount + cost.bytes)) throw full();
-  const json = bytes.length <= shortBytes ? parse(decode(bytes)) : await parseInTurn(bytes, tenant ?? 0);
+  const json = bytes.length <= shortBytes ? parse(decode(bytes)) : await parseFairly(bytes, tenant ?? 0);
   // Walking through the value takes as long as parsing it, and only names the fields of one that is too deep.
   if (cost.levels > jsonLevelsMax) requireShallow(json);
   return json;
@@ -103,7 +103,7 @@ function parse(text: string): unknown {
 
 const parsing = createSemaphore<number>(1);
 
-async function parseInTurn(bytes: Buffer, tenant: number): Promise<unknown> {
+async function parseFairly(bytes: Buffer, tenant: number): Promise<unknown> {
   await parsing.enter(tenant, 1, { signal: null, left: broken });
   try {
     await nextTurn();

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import { createSemaphore } from "../../store/lib/semaphore.js";
 import { createSlice } from "../../store/lib/turns.js";
-import { chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "./json-stream.js";
-import { type Answer, jsonType } from "./route.js";
+import { chunksOfTexts, createByteStream, isLong, jsonTexts, keyPieces } from "./json-stream.js";
+import { jsonType, type RouteAnswer } from "./route.js";
 
 /** Shorter texts fit one packet as they are. */
 const gzipCharactersMin = 1024;
@@ -33,9 +33,12 @@ export async function conditionalAnswer(
   body: object,
   headers: Readonly<Record<string, string>>,
   form: string,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const text = isLong(body) ? null : JSON.stringify(body);
-  const tag = await tagOf(text === null ? keyPieces(body) : [text], `${JSON.stringify(headers)} ${form}`);
+  const tag = await computeTag(
+    text === null ? keyPieces(body) : [text],
+    `${JSON.stringify(headers)} ${form}`,
+  );
   const all = { ...headers, ETag: tag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding" };
   if (isKnown(request.headers.get("if-none-match"), tag)) return { status: 304, headers: all };
   const packs =
@@ -45,8 +48,8 @@ export async function conditionalAnswer(
   if (text === null) {
     const chunks = chunksOfTexts(jsonTexts(body));
     return packs
-      ? { status: 200, body: streamOf(gzipped(chunks)), type: jsonType, headers: packed }
-      : { status: 200, body: streamOf(chunks), type: jsonType, headers: all };
+      ? { status: 200, body: createByteStream(gzipped(chunks)), type: jsonType, headers: packed }
+      : { status: 200, body: createByteStream(chunks), type: jsonType, headers: all };
   }
   if (!packs) return { status: 200, body: text, type: jsonType, headers: all };
   const bytes = await inGzipTurn(() => compress(text, { level: gzipLevel }));
@@ -74,7 +77,7 @@ async function* gzipped(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerato
   }
 }
 
-async function tagOf(pieces: Iterable<string | Uint8Array>, form: string): Promise<string> {
+async function computeTag(pieces: Iterable<string | Uint8Array>, form: string): Promise<string> {
   const hash = createHash("sha1");
   const slice = createSlice();
   for (const piece of pieces) {
@@ -93,12 +96,12 @@ function isKnown(ifNoneMatch: string | null, tag: string): boolean {
 
 /** RFC 9110 12.5.3: gzip by its name or by *, unless its quality is 0. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
-  const qualities = qualitiesOf(acceptEncoding);
+  const qualities = parseQualities(acceptEncoding);
   return (qualities.get("gzip") ?? qualities.get("x-gzip") ?? qualities.get("*") ?? 0) > 0;
 }
 
 /** The entries of a header, in lower case, with their quality values (RFC 9110 12.4.2). */
-export function qualitiesOf(header: string | null): ReadonlyMap<string, number> {
+export function parseQualities(header: string | null): ReadonlyMap<string, number> {
   return new Map(
     (header ?? "").split(",").map((entry) => {
       const [name = "", ...parameters] = entry.split(";").map((part) => part.trim().toLowerCase());

@@ -3,32 +3,32 @@
  * together.
  */
 import type { Clock } from "../../store/lib/clock.js";
-import type { Credential } from "../../store/metadata/db/changes.js";
-import type { Caller } from "./caller.js";
+import type { CallerCredential } from "../../store/metadata/db/changes.js";
+import type { ApiCaller } from "./caller.js";
 
-export interface Verified {
-  readonly caller: Caller;
+export interface VerifiedCredential {
+  readonly caller: ApiCaller;
   /** When the credential itself expires, milliseconds since 1970; infinite if it never does. */
   readonly expiresAt: number;
 }
 
 /** Whose credentials have changed: a user's, one API key, or one session by its token's hash. */
-export type Forgotten = { readonly user: number } | Credential;
+export type Forgotten = { readonly user: number } | CallerCredential;
 
 interface CredentialCache {
   /** The credential's caller. @param verify called if it is not remembered @throws what `verify` throws */
-  caller(digest: string, verify: () => Promise<Verified>): Promise<Caller>;
+  caller(digest: string, verify: () => Promise<VerifiedCredential>): Promise<ApiCaller>;
   /** Forgets these credentials, and nobody else's. */
   forget(of: Forgotten): void;
 }
 
-interface Remembered extends Verified {
+interface Remembered extends VerifiedCredential {
   /** Monotonic milliseconds. */
   readonly until: number;
 }
 
 interface Verifying {
-  readonly verified: Promise<Verified>;
+  readonly verified: Promise<VerifiedCredential>;
   /** Credentials forgotten during the verification, which may have read them before. */
   readonly missed: Forgotten[];
 }
@@ -40,7 +40,7 @@ export function createCredentialCache({ now, monotonic }: Clock): CredentialCach
   const remembered = new Map<string, Remembered>();
   const underWay = new Map<string, Verifying>();
 
-  function remember(digest: string, verified: Verified): void {
+  function remember(digest: string, verified: VerifiedCredential): void {
     const [oldest] = remembered.keys();
     if (remembered.size >= rememberedMax && oldest !== undefined) remembered.delete(oldest);
     remembered.set(digest, { ...verified, until: monotonic() + rememberedMs });
@@ -50,15 +50,18 @@ export function createCredentialCache({ now, monotonic }: Clock): CredentialCach
    * Verifies again if credentials were forgotten meanwhile, because the first verification may have read them before
    * that; callers that have joined since get the new result.
    */
-  async function verifyAnew(verify: () => Promise<Verified>, missed: Forgotten[]): Promise<Verified> {
+  async function verifyAnew(
+    verify: () => Promise<VerifiedCredential>,
+    missed: Forgotten[],
+  ): Promise<VerifiedCredential> {
     for (;;) {
       const found = await verify();
-      if (!missed.some((of) => isOf(found, of))) return found;
+      if (!missed.some((of) => belongsTo(found, of))) return found;
       missed.length = 0;
     }
   }
 
-  function verifyOnce(digest: string, verify: () => Promise<Verified>): Verifying {
+  function verifyOnce(digest: string, verify: () => Promise<VerifiedCredential>): Verifying {
     const missed: Forgotten[] = [];
     const verified = verifyAnew(verify, missed).then(
       (found) => {
@@ -85,13 +88,13 @@ export function createCredentialCache({ now, monotonic }: Clock): CredentialCach
       return (await verified).caller;
     },
     forget: (of) => {
-      for (const [digest, verified] of remembered) if (isOf(verified, of)) remembered.delete(digest);
+      for (const [digest, verified] of remembered) if (belongsTo(verified, of)) remembered.delete(digest);
       for (const { missed } of underWay.values()) missed.push(of);
     },
   };
 }
 
-function isOf({ caller: { userIntID, credential } }: Verified, of: Forgotten): boolean {
+function belongsTo({ caller: { userIntID, credential } }: VerifiedCredential, of: Forgotten): boolean {
   if ("user" in of) return userIntID === of.user;
   if ("apiKey" in of) return "apiKey" in credential && credential.apiKey === of.apiKey;
   return "session" in credential && credential.session === of.session;

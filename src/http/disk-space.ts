@@ -59,7 +59,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
   let left = 0;
   const shares: Shares<number> = createShares<number>(() => shares.total + left);
 
-  function fileOf(tenant: number, file: string) {
+  function findFile(tenant: number, file: string) {
     const known = files.get(file) ?? { tenant, bytes: 0, ahead: 0 };
     files.set(file, known);
     return known;
@@ -72,7 +72,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
 
   return {
     claim: (tenant, name) => {
-      const file = fileOf(tenant, name);
+      const file = findFile(tenant, name);
       return {
         grow: async (bytes) => {
           const used = Math.min(file.ahead, bytes);
@@ -105,7 +105,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
         (found) => found.size,
         () => 0,
       );
-      const file = fileOf(tenant, name);
+      const file = findFile(tenant, name);
       if (size <= file.bytes) return;
       shares.force(tenant, size - file.bytes);
       file.bytes = size;
@@ -128,13 +128,13 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
 }
 
 /** Ends the stream with an error if the tenant's share, or the disk, has no more room. */
-export function guarded(room: DiskClaim): Transform {
+export function guardClaim(guardedClaim: DiskClaim): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {
-      room.grow(chunk.length).then(() => done(null, chunk), done);
+      guardedClaim.grow(chunk.length).then(() => done(null, chunk), done);
     },
     flush: (done) => {
-      room.settle();
+      guardedClaim.settle();
       done();
     },
   });

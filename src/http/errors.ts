@@ -83,7 +83,7 @@ export function invalid(errors: Readonly<Record<string, string>>): ApiError {
  * Turns a store's LIMIT on the number of records into RESOURCE_LIMITED. @throws ApiError RESOURCE_LIMITED, or else the
  * error as it is
  */
-export function limited(error: unknown): never {
+export function resourceLimited(error: unknown): never {
   if (error instanceof StoreError && error.code === "LIMIT") {
     throw new ApiError("RESOURCE_LIMITED", error.message);
   }
@@ -91,7 +91,7 @@ export function limited(error: unknown): never {
 }
 
 /** Status, headers and body of an error, for any way of writing an answer. */
-export function failureOf({ errorCode, message, errors, headers }: ApiError) {
+export function toFailure({ errorCode, message, errors, headers }: ApiError) {
   return {
     status: errorStatus[errorCode],
     headers: { "Content-Type": "application/json; charset=utf-8", ...headers },

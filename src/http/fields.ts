@@ -27,7 +27,7 @@ function documented<Schema extends z.ZodType>(schema: Schema, document: NumberDo
   return field;
 }
 
-export function integer(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
+export function integerField(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER) {
   const schema = z.preprocess(toInteger, z.number().int().min(min).max(max));
   return documented(schema, {
     type: "integer",
@@ -40,7 +40,7 @@ export function float(min = -Number.MAX_VALUE, max = Number.MAX_VALUE) {
 }
 
 /** One of some codes. */
-export function code(...values: readonly number[]) {
+export function codeField(...values: readonly number[]) {
   const schema = z.preprocess(
     toInteger,
     z.number().refine((value) => values.includes(value), `must be one of ${values.join(", ")}`),
@@ -49,8 +49,8 @@ export function code(...values: readonly number[]) {
 }
 
 /** A whole range of codes, ends included. */
-export function codes(first: number, last: number) {
-  return code(...Array.from({ length: last - first + 1 }, (_, i) => first + i));
+export function codesField(first: number, last: number) {
+  return codeField(...Array.from({ length: last - first + 1 }, (_, i) => first + i));
 }
 
 const nameLengthMax = 255;
@@ -64,12 +64,12 @@ export const name = z
   .max(nameLengthMax)
   .regex(withoutControls, "must not hold control characters");
 
-export const text = z.string().max(textLengthMax);
+export const textField = z.string().max(textLengthMax);
 
 const jsonLengthMax = 16_384;
 
 /** Any JSON value within bounds; cells of an import have not been looked at before. */
-export const json = z
+export const jsonField = z
   .unknown()
   .refine(isShallow, { message: tooDeep, abort: true })
   .refine((value) => value === undefined || JSON.stringify(value).length <= jsonLengthMax, {

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { ApiError } from "./errors.js";
-import type { Answer } from "./route.js";
+import type { RouteAnswer } from "./route.js";
 
 /** RFC 6266: the plain name for old clients, and the full one in UTF-8 (RFC 8187) if it differs. */
 export function attachment(name: string): string {
@@ -14,7 +14,7 @@ export function attachment(name: string): string {
 }
 
 /** Streams a file as a download. @throws ApiError DATA_NOT_FOUND */
-export async function fileAnswer(path: string, name: string, type: string): Promise<Answer> {
+export async function fileAnswer(path: string, name: string, type: string): Promise<RouteAnswer> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
     throw new ApiError("DATA_NOT_FOUND", "the file is no longer there");

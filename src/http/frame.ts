@@ -3,16 +3,16 @@ import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
 import type { Logger } from "../observability/log.js";
-import { type AnswerHold, type AnswerRoom, bytesHeld, heldBody } from "./answer-room.js";
+import { bytesHeld, heldBody, type Reservation, type ResponseBudget } from "./answer-room.js";
 import type { Authenticator, Use } from "./auth.js";
 import { jsonBytesMax, publicBodyBytesMax, type RequestBody, readJsonBody } from "./body.js";
-import { type Access, type Caller, mayCall } from "./caller.js";
-import { ApiError, failureOf, invalid, toApiError } from "./errors.js";
+import { type Access, type ApiCaller, mayCall } from "./caller.js";
+import { ApiError, invalid, toApiError, toFailure } from "./errors.js";
 import { parseWith } from "./fields.js";
-import { chunksOfTexts, isLong, jsonTexts, streamOf } from "./json-stream.js";
-import { KeeperLost, KeptElsewhere } from "./kept-elsewhere.js";
+import { chunksOfTexts, createByteStream, isLong, jsonTexts } from "./json-stream.js";
+import { OwnerLost, RemoteShard } from "./kept-elsewhere.js";
 import type { RequestBudget } from "./request-budget.js";
-import { type Answer, jsonType, type Route, type Variant } from "./route.js";
+import { jsonType, type Route, type RouteAnswer, type Variant } from "./route.js";
 import { isPersonal, requireSameOrigin, type SessionCookies } from "./session-cookie.js";
 import type { ShareAccess } from "./share-access.js";
 import { type Writing, writingHeaders } from "./writing.js";
@@ -28,16 +28,16 @@ interface FrameDeps {
   readonly addressOf: (context: Context) => string;
   readonly hangUp: (context: Context) => void;
   /** Lets another node of the cluster answer. `json`: the request's body, if it has one. */
-  readonly askNode: (context: Context, node: number | null, json: unknown) => Promise<Answer>;
+  readonly askNode: (context: Context, node: number | null, json: unknown) => Promise<RouteAnswer>;
   /** Resolves once a node of the cluster has the shard of that number, or after a while. */
   readonly untilPlaced: (shard: number) => Promise<void>;
   /** Called once the caller has shown a right credential, before any of the body is read. */
-  readonly onCaller: (context: Context, caller: Pick<Caller, "tenant">) => void;
+  readonly onCaller: (context: Context, caller: Pick<ApiCaller, "tenant">) => void;
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
   readonly writingOf: (headers: Headers) => Writing;
   /** Room for all answers to callers. */
-  readonly room: AnswerRoom;
+  readonly room: ResponseBudget;
   /** Calls `then` once the answer has been sent, or nobody waits for it any more. */
   readonly onSent: (context: Context, then: () => void) => void;
   /** Where the bodies of all requests are counted. */
@@ -78,7 +78,7 @@ export function mountRoutes(app: Hono, routes: readonly Route[], deps: FrameDeps
  * What else an answer depends on, for caches, and that it is one caller's alone: a cookie does not say so, as a header
  * `Authorization` does.
  */
-function varied({ spec }: Route, answer: Answer): Answer {
+function varied({ spec }: Route, answer: RouteAnswer): RouteAnswer {
   if (!spec.path.startsWith("/api/")) return answer;
   const dependsOn = [answer.headers?.Vary, "Api-Variant", ...writingHeaders];
   const Vary = dependsOn.filter((one) => one !== undefined).join(", ");
@@ -99,12 +99,12 @@ interface Call {
   readonly address: string;
 }
 
-async function serve(call: Call): Promise<Answer> {
+async function serve(call: Call): Promise<RouteAnswer> {
   const { context, deps, one, address } = call;
   if (one.spec.access !== "share") {
-    const again = callerOf(context, deps, one.spec.access, address);
-    const ask = () => again(isPersonal(context.req.raw) ? "personal" : "automatic");
-    const caller = await identify(context, deps, one.spec.access, ask);
+    const again = identifyCaller(context, deps, one.spec.access, address);
+    const authenticate = () => again(isPersonal(context.req.raw) ? "personal" : "automatic");
+    const caller = await identify(context, deps, one.spec.access, authenticate);
     return serveTo({ caller, again, share: null }, call);
   }
   const { share, leave } = await deps.shares.enter(context.req.header("authorization"), address);
@@ -118,14 +118,14 @@ async function serve(call: Call): Promise<Answer> {
 }
 
 /** Who asks: a caller, a share, or anybody. */
-interface Asker {
-  readonly caller: Caller | undefined;
-  readonly again: () => Promise<Caller>;
+interface RequestCaller {
+  readonly caller: ApiCaller | undefined;
+  readonly again: () => Promise<ApiCaller>;
   readonly share: Share | null;
 }
 
 /** Serves it; what its body takes is reserved until then. */
-async function serveTo(asker: Asker, call: Call): Promise<Answer> {
+async function serveTo(asker: RequestCaller, call: Call): Promise<RouteAnswer> {
   const { context, deps, address } = call;
   const { tenant } = asker.caller ?? asker.share ?? { tenant: undefined };
   const reservation = deps.requests.open(tenant === undefined ? { address } : { tenant });
@@ -143,7 +143,12 @@ async function serveTo(asker: Asker, call: Call): Promise<Answer> {
 }
 
 /** @param isAgain the node that was to answer has gone */
-async function answerTo(asker: Asker, call: Call, upload: RequestBody, isAgain = false): Promise<Answer> {
+async function answerTo(
+  asker: RequestCaller,
+  call: Call,
+  upload: RequestBody,
+  isAgain = false,
+): Promise<RouteAnswer> {
   const { caller, again, share } = asker;
   const { context, deps, one, variant, address } = call;
   const { shape, answer, handle } = variant === "B" && one.b !== null ? one.b : one.spec;
@@ -178,7 +183,7 @@ async function answerTo(asker: Asker, call: Call, upload: RequestBody, isAgain =
   if (hold === null) return handle(input as never);
   const { method, making } = one.spec;
   const isWrite = method !== "get" && making === undefined;
-  const made = (): Promise<Answer> =>
+  const made = (): Promise<RouteAnswer> =>
     isWrite
       ? Promise.resolve(handle(input as never))
       : hold.make(making ?? "rows", () => handle(input as never));
@@ -188,10 +193,10 @@ async function answerTo(asker: Asker, call: Call, upload: RequestBody, isAgain =
     return await counted(answered, hold, isWrite ? hold.force : hold.take, onSent);
   } catch (error) {
     hold.end();
-    if (!(error instanceof KeptElsewhere)) throw error;
+    if (!(error instanceof RemoteShard)) throw error;
     return deps.askNode(context, error.node, json).catch((failure: unknown) => {
       // What only reads may be asked for again (RFC 9110 §9.2.2), of whoever has it by now.
-      if (!(failure instanceof KeeperLost) || method !== "get" || isAgain) throw failure;
+      if (!(failure instanceof OwnerLost) || method !== "get" || isAgain) throw failure;
       return answerTo(asker, call, upload, true);
     });
   }
@@ -205,7 +210,7 @@ async function oncePlaced<T>(
   try {
     return await action();
   } catch (error) {
-    if (!(error instanceof KeptElsewhere) || error.node !== null || error.shard === null) throw error;
+    if (!(error instanceof RemoteShard) || error.node !== null || error.shard === null) throw error;
     await untilPlaced(error.shard);
     return action();
   }
@@ -216,18 +221,18 @@ async function oncePlaced<T>(
  * ApiError TOO_MANY_REQUESTS
  */
 async function counted(
-  answer: Answer,
-  hold: AnswerHold,
+  answer: RouteAnswer,
+  hold: Reservation,
   take: (bytes: number) => Promise<void> | void,
   onSent: (then: () => void) => void,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { held = 0 } = answer;
   let { body } = answer;
   if (isPlain(body)) {
     // The check walks through all of it, so it is done once: from here on, a short answer is a text.
     if (isLong(body)) {
       await take(bytesHeld(body));
-      body = streamOf(chunksOfTexts(jsonTexts(body)));
+      body = createByteStream(chunksOfTexts(jsonTexts(body)));
     } else body = JSON.stringify(body);
   } else if (held > 0) await take(held);
   if (hold.bytes > 0 && body instanceof ReadableStream) {
@@ -242,7 +247,7 @@ async function counted(
     : { ...answer, type: answer.type ?? jsonType, body: body as object | string };
 }
 
-const isPlain = (body: Answer["body"]): body is object =>
+const isPlain = (body: RouteAnswer["body"]): body is object =>
   typeof body === "object" && !(body instanceof ReadableStream) && !(body instanceof Uint8Array);
 
 /** The parameters of the query. @throws ApiError PARAMETER_INVALID for a known one that is given more than once */
@@ -254,13 +259,13 @@ function singleValues(context: Context, { shape }: z.ZodObject): Readonly<Record
 }
 
 /** Asks who shows the request's credential: now, and later whether it still holds. */
-function callerOf(
+function identifyCaller(
   context: Context,
   deps: FrameDeps,
   access: Access,
   address: string,
-): (use?: Use) => Promise<Caller> {
-  const shown = access === "public" ? undefined : authorizationOf(context, deps);
+): (use?: Use) => Promise<ApiCaller> {
+  const shown = access === "public" ? undefined : readAuthorization(context, deps);
   return (use) => deps.authenticator.caller(shown, address, use);
 }
 
@@ -268,10 +273,10 @@ async function identify(
   context: Context,
   deps: FrameDeps,
   access: Access,
-  ask: () => Promise<Caller>,
-): Promise<Caller | undefined> {
+  authenticate: () => Promise<ApiCaller>,
+): Promise<ApiCaller | undefined> {
   if (access === "public") return undefined;
-  const caller = await ask();
+  const caller = await authenticate();
   deps.onCaller(context, caller);
   if (!mayCall(caller.role, access)) {
     throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
@@ -280,7 +285,7 @@ async function identify(
 }
 
 /** What the caller shows. A cookie alone, which a browser sends whoever asks, changes nothing from another site. */
-function authorizationOf(context: Context, { cookies, isSecure }: FrameDeps): string | undefined {
+function readAuthorization(context: Context, { cookies, isSecure }: FrameDeps): string | undefined {
   const { req } = context;
   const shown = req.header("authorization");
   if (shown !== undefined) return shown;
@@ -300,7 +305,7 @@ function checkAccept(context: Context, types: readonly string[]): void {
 }
 
 /** @throws ApiError PARAMETER_INVALID */
-function variantOf(context: Context, deployed: Variant): Variant {
+function readVariant(context: Context, deployed: Variant): Variant {
   const wanted = context.req.header("api-variant") ?? deployed;
   if (wanted === "A" || wanted === "B") return wanted;
   throw new ApiError("PARAMETER_INVALID", "there are variants A and B", { "Api-Variant": "must be A or B" });
@@ -310,7 +315,7 @@ function variantOf(context: Context, deployed: Variant): Variant {
 async function frame(
   context: Context,
   deps: FrameDeps,
-  action: (variant: Variant) => Promise<Answer> | Answer,
+  action: (variant: Variant) => Promise<RouteAnswer> | RouteAnswer,
 ): Promise<Response> {
   const requestID = deps.requestID();
   const startedAt = performance.now();
@@ -320,13 +325,13 @@ async function frame(
   // Headers that are set later make the response anew.
   const always = () => ({ "X-Request-Id": requestID, "Api-Variant": variant });
   try {
-    variant = variantOf(context, deps.variant);
+    variant = readVariant(context, deps.variant);
     const answer = await action(variant);
     response = respond(answer, { ...answer.headers, ...always() }, isHead);
   } catch (error) {
     const known = toApiError(error);
     if (known.errorCode === "INTERNAL_ERROR") deps.log.error("request failed", { requestID, error });
-    const { status, headers, body } = failureOf(known);
+    const { status, headers, body } = toFailure(known);
     response = new Response(body, { status, headers: { ...headers, ...always() } });
   }
   deps.log.debug("request", {
@@ -339,7 +344,7 @@ async function frame(
   return response;
 }
 
-function respond(answer: Answer, headers: Readonly<Record<string, string>>, isHead: boolean): Response {
+function respond(answer: RouteAnswer, headers: Readonly<Record<string, string>>, isHead: boolean): Response {
   const { status, type = jsonType } = answer;
   let { body } = answer;
   if (isHead && body !== undefined) {
@@ -348,11 +353,11 @@ function respond(answer: Answer, headers: Readonly<Record<string, string>>, isHe
     body = "";
   }
   if (body === undefined) return new Response(null, { status, headers });
-  const whole = isPlain(body) ? jsonOf(body) : (body as ConstructorParameters<typeof Response>[0]);
+  const whole = isPlain(body) ? formatJSON(body) : (body as ConstructorParameters<typeof Response>[0]);
   return new Response(whole, { status, headers: { "Content-Type": type, ...headers } });
 }
 
 /** Makes long answers as their reader takes them. */
-function jsonOf(body: object): string | ReadableStream<Uint8Array> {
-  return isLong(body) ? streamOf(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
+function formatJSON(body: object): string | ReadableStream<Uint8Array> {
+  return isLong(body) ? createByteStream(chunksOfTexts(jsonTexts(body))) : JSON.stringify(body);
 }

@@ -27,7 +27,7 @@ interface JsonCost {
 }
 
 /** What the value costs which these bytes are the JSON of. Takes a millisecond for a mebibyte. */
-export function costOf(json: Uint8Array): JsonCost {
+export function measureJSONCost(json: Uint8Array): JsonCost {
   let bytes = 2 * json.length;
   let values = 1;
   let [depth, levels] = [0, 0];

@@ -30,19 +30,19 @@ export class Column {
 }
 
 /** Whether a value is too long to be made JSON at once. */
-export const isLong = (value: unknown): boolean => leftOf(value, weightMax) < 0;
+export const isLong = (value: unknown): boolean => subtractWeight(value, weightMax) < 0;
 
 /** The part of a weight left after a value; below 0 once it is used up, and the search then stops. */
-function leftOf(value: unknown, weight: number): number {
+function subtractWeight(value: unknown, weight: number): number {
   if (typeof value === "string") return weight - 1 - Math.floor(value.length / charactersOfOne);
   if (typeof value !== "object" || value === null) return weight - 1;
   if (value instanceof Column) return weight - value.length * (weightMax / value.atOnce);
-  let left = weight - 1;
+  let remaining = weight - 1;
   for (const one of Array.isArray(value) ? value : Object.values(value)) {
-    if (left < 0) break;
-    left = leftOf(one, left);
+    if (remaining < 0) break;
+    remaining = subtractWeight(one, remaining);
   }
-  return left;
+  return remaining;
 }
 
 /** The JSON of a plain value, piece by piece. */
@@ -137,7 +137,7 @@ export async function* chunksOfTexts(texts: Iterable<string>): AsyncGenerator<Ui
 }
 
 /** An answer that is made as it is read. */
-export function streamOf(chunks: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
+export function createByteStream(chunks: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {

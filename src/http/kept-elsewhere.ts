@@ -3,7 +3,7 @@ import { ApiError } from "./errors.js";
 /**
  * A handler throws this when another node owns the requested data; the frame then forwards the request to that node.
  */
-export class KeptElsewhere extends Error {
+export class RemoteShard extends Error {
   /**
    * @param node null: none has it now
    * @param shard whose it is; null: it is of that node
@@ -18,7 +18,7 @@ export class KeptElsewhere extends Error {
 }
 
 /** The owner ended the link before it answered: it may have stopped. */
-export class KeeperLost extends ApiError {
+export class OwnerLost extends ApiError {
   constructor(message: string) {
     super("SERVICE_UNAVAILABLE", message);
     this.name = "KeeperLost";

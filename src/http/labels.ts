@@ -92,6 +92,6 @@ export const textDictionary = {
 type DictionaryName = keyof typeof dictionary;
 
 /** The codes that a field takes. */
-export function codesOf(name: DictionaryName): number[] {
+export function listCodes(name: DictionaryName): number[] {
   return Object.keys(dictionary[name]).map(Number);
 }

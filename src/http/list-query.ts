@@ -31,7 +31,7 @@ const equalTo: Readonly<Record<ColumnType, string>> = {
 };
 
 /** The filters that are parameters by their own names, with their `_like` where they have one. */
-function parametersOf({ filters, range }: ListFields) {
+function listParameters({ filters, range }: ListFields) {
   return Object.entries(filters)
     .filter(([field]) => range === undefined || rangeNames.every((name) => name !== field))
     .map(([field, { type, where }]) => ({ field, type, like: type === "text" && where === undefined }));
@@ -49,7 +49,7 @@ export function listQuery(fields: ListFields) {
     _page: parameter("page number, from 1", "1"),
     _limit: parameter(`page size, at most ${pageLimitMax}`, "10"),
   };
-  for (const { field, type, like } of parametersOf(fields)) {
+  for (const { field, type, like } of listParameters(fields)) {
     shape[field] = parameter(equalTo[type]);
     if (like) shape[`${field}_like`] = parameter("contains");
   }
@@ -80,21 +80,21 @@ export function pageRequest(
   const limit = wholeNumber(read("_limit"), pageLimitDefault, 1, pageLimitMax, "_limit", errors);
   const found: Filter[] = [];
   const note = <T>(action: () => T): T | undefined => noting(errors, action);
-  const zoneAsked = fields.range === undefined ? undefined : read("timezone");
-  const times = (zoneAsked === undefined ? undefined : note(() => zone(zoneAsked))) ?? place;
-  for (const { field, type, like } of parametersOf(fields)) {
+  const requestedZone = fields.range === undefined ? undefined : read("timezone");
+  const times = (requestedZone === undefined ? undefined : note(() => zone(requestedZone))) ?? place;
+  for (const { field, type, like } of listParameters(fields)) {
     const equal = read(field);
-    const value = equal === undefined ? undefined : note(() => valuesOf(equal, type, field, times));
+    const value = equal === undefined ? undefined : note(() => parseValues(equal, type, field, times));
     if (value !== undefined) found.push({ field, like: false, ...value });
     const part = like ? read(`${field}_like`) : undefined;
     if (part !== undefined)
-      found.push({ field, like: true, value: patternOf(part, `${field}_like`, errors) });
+      found.push({ field, like: true, value: parsePattern(part, `${field}_like`, errors) });
   }
   for (const [alias, field] of Object.entries(fields.aliases ?? {})) {
     const value = read(alias);
     if (value === undefined) continue;
     const like = alias.endsWith("_like");
-    found.push({ field, like, value: like ? patternOf(value, alias, errors) : value });
+    found.push({ field, like, value: like ? parsePattern(value, alias, errors) : value });
   }
   if (fields.range !== undefined) {
     const bounds = rangeNames.map((name) => {
@@ -112,7 +112,7 @@ export function pageRequest(
 }
 
 /** The text to look for; its length counts characters as readers do. */
-function patternOf(text: string, name: string, errors: Record<string, string>): string {
+function parsePattern(text: string, name: string, errors: Record<string, string>): string {
   if (text.length > patternCharactersMax && [...text].length > patternCharactersMax)
     errors[name] = `must have ${patternCharactersMax} characters at most`;
   return text;
@@ -143,7 +143,7 @@ const readers = {
 } as const;
 
 /** The values that match a text, in the field's type. @throws StoreError INVALID */
-function valuesOf(
+function parseValues(
   text: string,
   type: ColumnType,
   field: string,
@@ -161,9 +161,11 @@ function valuesOf(
 }
 
 /** The fields of a list's items, in all forms in which they are shown. */
-function fieldsOf(schema: z.ZodType): string[] {
+function listFieldNames(schema: z.ZodType): string[] {
   if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
-  return schema instanceof z.ZodUnion ? schema.options.flatMap((one) => fieldsOf(one as z.ZodType)) : [];
+  return schema instanceof z.ZodUnion
+    ? schema.options.flatMap((one) => listFieldNames(one as z.ZodType))
+    : [];
 }
 
 /**
@@ -176,7 +178,7 @@ export function refusedParameters(
   secret: readonly string[] = [],
 ): ReadonlySet<string> {
   const known = new Set(Object.keys(listQuery(fields).shape));
-  const unfiltered = [...fieldsOf(items), ...secret].filter((field) => !known.has(field));
+  const unfiltered = [...listFieldNames(items), ...secret].filter((field) => !known.has(field));
   return new Set(unfiltered.flatMap((field) => [field, `${field}_like`]));
 }
 

@@ -1,4 +1,4 @@
-import { deviceIDOf, deviceIDsByProducts } from "../../store/metadata/commands/log-names.js";
+import { deviceIDsByProducts, findDeviceID } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Filter } from "../../store/metadata/db/table.js";
 import { deviceIDsByNames } from "../../store/metadata/devices/names.js";
@@ -22,7 +22,7 @@ interface LogScope {
 }
 
 /** The devices that match the name filters, within `parent` where the path names one device. */
-export async function scopeOf(
+export async function readLogScope(
   db: Db,
   tenant: number,
   filters: readonly Filter[],
@@ -44,7 +44,7 @@ export async function scopeOf(
     ...(await Promise.all(
       filters
         .filter(({ field }) => field === "deviceIntID")
-        .map(({ value }) => deviceIDOf(db, tenant, Number(value))),
+        .map(({ value }) => findDeviceID(db, tenant, Number(value))),
     )),
   ];
   return {

@@ -4,8 +4,8 @@ import { createSlice } from "../../store/lib/turns.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
 import type { Page, PageRequest } from "../../store/metadata/db/table.js";
 import { ApiError, invalid } from "./errors.js";
-import { chunksOfTexts, streamOf } from "./json-stream.js";
-import { type Answer, jsonType } from "./route.js";
+import { chunksOfTexts, createByteStream } from "./json-stream.js";
+import { jsonType, type RouteAnswer } from "./route.js";
 
 export const idsMax = 1000;
 
@@ -20,7 +20,7 @@ export async function pageAnswer<Row>(
   page: Page<Row>,
   request: PageRequest,
   view: (row: Row) => object,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const budget = createPageBudget();
   const slice = createSlice();
   const rows: string[] = [];
@@ -40,7 +40,7 @@ export async function pageAnswer<Row>(
     body:
       bytes <= wholeBytesMax
         ? [...pageTexts(rows, meta)].join("")
-        : streamOf(chunksOfTexts(pageTexts(rows, meta))),
+        : createByteStream(chunksOfTexts(pageTexts(rows, meta))),
     headers: page.truncated === true || budget.full ? { Truncated: "true" } : {},
     held: bytes,
   };

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Caller } from "./caller.js";
+import type { ApiCaller } from "./caller.js";
 
 /** A new password in a request. */
 export const newPassword = z.string().min(8, "must have 8 characters or more").max(1024);
@@ -11,4 +11,4 @@ export const revokeApiKeys = z
   .openapi({ description: "true: the user's API keys are revoked too; false: they go on" });
 
 /** The fairness key in the queue of slow hashes. */
-export const payerOf = (caller: Caller): string => `tenant ${caller.tenant}`;
+export const passwordFairnessKey = (caller: ApiCaller): string => `tenant ${caller.tenant}`;

@@ -20,10 +20,10 @@ export interface Passwords {
 }
 
 /** The failed attempt that causes the first wait. */
-export const freeFailures = 5;
+export const freePasswordFailures = 5;
 
 export function createPasswords(db: Db, monotonic: () => number, secrets: SlowSecrets): Passwords {
-  const guesses = createGuessBackOff(monotonic, freeFailures);
+  const guesses = createGuessBackOff(monotonic, freePasswordFailures);
   /** Verified against when the user is unknown. */
   const nobody = hashChosen(newSecret());
 

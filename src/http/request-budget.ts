@@ -3,14 +3,14 @@ import { createReservation, type Reservation } from "../../store/lib/reservation
 import { createShares } from "../../store/lib/shares.js";
 
 /** Who is charged: the tenant of a caller with a right credential, else the address. */
-export type Holder = { readonly tenant: number } | { readonly address: string };
+export type RequestHolder = { readonly tenant: number } | { readonly address: string };
 
 /**
  * Bytes held of requests: what connections have read and not handed on, and the bodies of callers, from their first byte
  * until the request is answered. Bodies of devices have a budget of their own.
  */
 export interface RequestBudget {
-  open(holder: Holder): Reservation;
+  open(holder: RequestHolder): Reservation;
 }
 
 /** For all unauthenticated clients, shared by addresses; for all others, shared by tenants. */

@@ -8,7 +8,7 @@ export const idParams = z.object({
     .openapi({ param: { name: "id", in: "path" }, description: "record id, or string id", example: "1" }),
 });
 
-export function pageOf(item: z.ZodType) {
+export function pageSchema(item: z.ZodType) {
   return z.object({
     items: z.array(item),
     meta: z.object({ count: z.number().int(), limit: z.number().int(), page: z.number().int() }),
@@ -16,8 +16,8 @@ export function pageOf(item: z.ZodType) {
 }
 
 const nullable = (schema: z.ZodType) => schema.nullable();
-export const int = z.number().int();
-export const intOrNull = nullable(int);
+export const intSchema = z.number().int();
+export const intOrNull = nullable(intSchema);
 export const textOrNull = nullable(z.string());
 export const floatOrNull = nullable(z.number());
 /** `YYYY-MM-DD HH:MM:SS` in the deployment's time zone; with `Time-Format: ms` milliseconds since 1970. */
@@ -28,4 +28,4 @@ export const stampOrNull = nullable(stampText);
 /** If the newest value cannot be read, the value is null and this gives the reason. */
 export const newestErrorSchema = z.string().optional();
 /** A record named by its id alone. */
-export const recordID = z.object({ id: int });
+export const recordID = z.object({ id: intSchema });

@@ -57,7 +57,7 @@ export function createSessionCookies(deployment: string): SessionCookies {
  */
 export function requireSameOrigin({ headers, url }: Pick<Request, "headers" | "url">): void {
   const site = headers.get("sec-fetch-site");
-  const isOwn = site === null ? hostOf(headers.get("origin")) === hostOf(url) : site === "same-origin";
+  const isOwn = site === null ? parseHost(headers.get("origin")) === parseHost(url) : site === "same-origin";
   if (isOwn && ownWords.has(headers.get("x-tidemark") ?? "")) return;
   throw new ApiError(
     "PERMISSION_DENIED",
@@ -73,7 +73,7 @@ export function isPersonal({ headers }: Pick<Request, "headers">): boolean {
   return headers.get("x-tidemark") === "1";
 }
 
-function hostOf(url: string | null): string | null {
+function parseHost(url: string | null): string | null {
   try {
     return new URL(url ?? "").host;
   } catch {

@@ -5,7 +5,7 @@ import { findShare, noteShareUsed, type Share } from "../../store/metadata/dashb
 import type { Db } from "../../store/metadata/db/db.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { ApiError } from "./errors.js";
-import { freeFailures, waitsFor } from "./passwords.js";
+import { freePasswordFailures, waitsFor } from "./passwords.js";
 import { createShareUse, perAddress, type ShareUse } from "./share-use.js";
 
 export interface ShareAccess {
@@ -29,11 +29,11 @@ const noteMs = 60_000;
 const anyShare = "";
 
 export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAccess {
-  const guesses = createGuessBackOff(monotonic, freeFailures);
+  const guesses = createGuessBackOff(monotonic, freePasswordFailures);
   const uses = new Map<number, ShareUse>();
   const noting = new Set<number>();
 
-  function useOf(id: number): ShareUse {
+  function findShareUse(id: number): ShareUse {
     let use = uses.get(id);
     uses.delete(id);
     if (use === undefined) {
@@ -54,7 +54,7 @@ export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAcces
     noteShareUsed(db, id, at).then(done, done);
   }
 
-  async function shareOf(token: string, address: string): Promise<Share> {
+  async function readShare(token: string, address: string): Promise<Share> {
     const share = await findShare(db, hashGenerated(token));
     if (share === undefined) {
       const leftMs = guesses.attempt(address, anyShare);
@@ -68,8 +68,8 @@ export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAcces
     enter: async (authorization, address) => {
       const token = /^Share ([\w-]{20,64})$/i.exec(authorization ?? "")?.[1];
       if (token === undefined) throw denied();
-      let share = await shareOf(token, address);
-      const use = useOf(share.id);
+      let share = await readShare(token, address);
+      const use = findShareUse(share.id);
       let leave = use.tryEnter(address);
       if (leave === null) {
         const waited = await use.wait(address);
@@ -77,7 +77,7 @@ export function createShareAccess(db: Db, { now, monotonic }: Clock): ShareAcces
         leave = waited;
         try {
           // The share may have been revoked while the request waited.
-          share = await shareOf(token, address);
+          share = await readShare(token, address);
         } catch (error) {
           leave();
           throw error;

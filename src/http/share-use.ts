@@ -1,5 +1,5 @@
 /** How much one share may ask: by each address, and by all that have its token. What is too much waits for a moment. */
-import { createBucket, draw, type TokenBucket, waitMs } from "../../ingest/access/rate-limit.js";
+import { computeWaitMs, createBucket, draw, type TokenBucket } from "../../ingest/access/rate-limit.js";
 
 /** The limit of one address, so that one screen cannot use up the share. */
 export const perAddress = { requestsPerSecond: 20, atOnce: 4 } as const;
@@ -32,18 +32,18 @@ export interface ShareUse {
 
 /** @param monotonic milliseconds of this run */
 export function createShareUse(monotonic: () => number): ShareUse {
-  const accountOf = ({ requestsPerSecond, atOnce }: typeof perAddress | typeof perShare): Account => ({
+  const createAccount = ({ requestsPerSecond, atOnce }: typeof perAddress | typeof perShare): Account => ({
     bucket: createBucket(requestsPerSecond, monotonic()),
     atOnce,
     underWay: 0,
   });
-  const whole = accountOf(perShare);
+  const whole = createAccount(perShare);
   const accounts = new Map<string, Account>();
   const queue = new Set<Waiting>();
   let timer: NodeJS.Timeout | undefined;
 
   function ofAddress(address: string): Account {
-    const account = accounts.get(address) ?? accountOf(perAddress);
+    const account = accounts.get(address) ?? createAccount(perAddress);
     accounts.delete(address);
     if (accounts.size >= addressesMax) {
       for (const [other, { underWay }] of accounts) {
@@ -57,10 +57,10 @@ export function createShareUse(monotonic: () => number): ShareUse {
   }
 
   /** 0 where it may begin; infinite until another ends. */
-  function leftMs(account: Account): number {
+  function waitLeftMs(account: Account): number {
     const both = [account, whole];
     if (both.some(({ underWay, atOnce }) => underWay >= atOnce)) return Number.POSITIVE_INFINITY;
-    return Math.max(...both.map(({ bucket }) => waitMs(bucket, monotonic())));
+    return Math.max(...both.map(({ bucket }) => computeWaitMs(bucket, monotonic())));
   }
 
   function begin(account: Account): Leave {
@@ -79,7 +79,7 @@ export function createShareUse(monotonic: () => number): ShareUse {
     clearTimeout(timer);
     let soonest = Number.POSITIVE_INFINITY;
     for (const waiting of queue) {
-      const left = leftMs(waiting.account);
+      const left = waitLeftMs(waiting.account);
       if (left > 0) soonest = Math.min(soonest, left);
       else waiting.begin();
     }
@@ -87,7 +87,7 @@ export function createShareUse(monotonic: () => number): ShareUse {
   }
 
   const laterMs = (account: Account): number => {
-    const left = leftMs(account);
+    const left = waitLeftMs(account);
     return Number.isFinite(left) ? Math.max(1, left) : 1;
   };
 
@@ -95,7 +95,7 @@ export function createShareUse(monotonic: () => number): ShareUse {
     tryEnter: (address) => {
       const account = ofAddress(address);
       const isBehind = [...queue].some((waiting) => waiting.account === account);
-      return isBehind || leftMs(account) > 0 ? null : begin(account);
+      return isBehind || waitLeftMs(account) > 0 ? null : begin(account);
     },
     wait: async (address) => {
       const account = ofAddress(address);

@@ -8,35 +8,35 @@ export interface SlowSecrets {
   /**
    * Whether the secret is right, checked by the slow hash.
    *
-   * @param payer the caller that waits for it, for its share of the queue
+   * @param fairnessKey the caller that waits for it, for its share of the queue
    * @throws StoreError UNAVAILABLE if too many wait
    */
-  verify(secret: string, hash: string, payer: string): Promise<boolean>;
+  verify(secret: string, hash: string, fairnessKey: string): Promise<boolean>;
   /** Adds a secret that is known to be right without having been verified. */
   add(secret: string, hash: string): void;
 }
 
-const provenMax = 10_000;
+const verifiedMax = 10_000;
 
 export function createSlowSecrets(): SlowSecrets {
   const processKey = randomBytes(32);
   const keyed = (text: string) => createHmac("sha256", processKey).update(text).digest("base64");
   /** Slow hash → keyed hash of the secret found right for it. */
-  const proven = new Map<string, string>();
+  const verified = new Map<string, string>();
 
   function add(secret: string, hash: string): void {
-    const [oldest] = proven.keys();
-    if (proven.size >= provenMax && oldest !== undefined) proven.delete(oldest);
-    proven.set(hash, keyed(secret));
+    const [oldest] = verified.keys();
+    if (verified.size >= verifiedMax && oldest !== undefined) verified.delete(oldest);
+    verified.set(hash, keyed(secret));
   }
 
   return {
     recall: (secret, hash) => {
-      const known = proven.get(hash);
+      const known = verified.get(hash);
       return known === undefined ? undefined : equalText(known, keyed(secret));
     },
-    verify: async (secret, hash, payer) => {
-      const right = await verifySecret(secret, hash, payer);
+    verify: async (secret, hash, fairnessKey) => {
+      const right = await verifySecret(secret, hash, fairnessKey);
       if (right && isSlow(hash)) add(secret, hash);
       return right;
     },

@@ -2,9 +2,9 @@ import { createWriteStream } from "node:fs";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createInflate } from "node:zlib";
-import { acceptedCodings, codingOf } from "../../ingest/transports/http/requests/content-coding.js";
-import { mediaTypeOf, openBody, type RequestBody } from "./body.js";
-import { type DiskClaim, diskFull, guarded } from "./disk-space.js";
+import { acceptedCodings, parseCoding } from "../../ingest/transports/http/requests/content-coding.js";
+import { openBody, parseMediaType, type RequestBody } from "./body.js";
+import { type DiskClaim, diskFull, guardClaim } from "./disk-space.js";
 import { ApiError } from "./errors.js";
 import { isDiskError, limited, receiveFile } from "./upload.js";
 
@@ -29,8 +29,8 @@ const form = "multipart/form-data";
 export async function spoolBody(body: RequestBody, spool: Spool): Promise<void> {
   const { types, bytesMax, room, path } = spool;
   const { headers } = body;
-  const type = mediaTypeOf(headers);
-  const guard = guarded(room);
+  const type = parseMediaType(headers);
+  const guard = guardClaim(room);
   try {
     if (type === form) return await receiveFile(body, { field: "file", bytesMax, path, through: [guard] });
     if (!types.includes(type)) {
@@ -54,7 +54,7 @@ export async function spoolBody(body: RequestBody, spool: Spool): Promise<void> 
 }
 
 function unpackers(encoding: string | null): Transform[] {
-  const coding = codingOf(encoding);
+  const coding = parseCoding(encoding);
   if (coding === "identity") return [];
   if (coding !== null) return [coding === "gzip" ? createGunzip() : createInflate()];
   throw new ApiError(

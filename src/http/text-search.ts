@@ -16,12 +16,12 @@ const shortPattern = 8;
 function createTextSearch(pattern: string): TextSearch {
   const folded = pattern.toLowerCase();
   if (folded.length <= shortPattern) return (text) => text.toLowerCase().includes(folded);
-  const borders = bordersOf(folded);
+  const borders = computeBorders(folded);
   return (text) => occurs(folded, borders, text.toLowerCase());
 }
 
 /** For each prefix of the pattern, the length of its longest border (Knuth, Morris and Pratt, 1977). */
-function bordersOf(pattern: string): Uint32Array {
+function computeBorders(pattern: string): Uint32Array {
   const borders = new Uint32Array(pattern.length);
   for (let at = 1, length = 0; at < pattern.length; at++) {
     while (length > 0 && pattern.charCodeAt(at) !== pattern.charCodeAt(length))

@@ -2,7 +2,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { type Duplex, Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
-import { mediaTypeOf, openBody, type RequestBody } from "./body.js";
+import { openBody, parseMediaType, type RequestBody } from "./body.js";
 import { ApiError, invalid } from "./errors.js";
 
 /** Bytes that a form may hold besides its file: boundaries, headers, small fields. */
@@ -35,7 +35,7 @@ interface Upload {
  */
 export async function receiveFile(body: RequestBody, upload: Upload): Promise<void> {
   const { headers } = body;
-  if (mediaTypeOf(headers) !== "multipart/form-data") {
+  if (parseMediaType(headers) !== "multipart/form-data") {
     throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "the body must be multipart/form-data");
   }
   const { field, bytesMax, path } = upload;

@@ -25,20 +25,20 @@ export interface Writing extends Labels {
 
 type Names = Readonly<Record<string, Readonly<Record<string | number, string>>>>;
 
-const labelOf = (names: Names, name: string, code: string | number | null): string | null =>
+const findLabel = (names: Names, name: string, code: string | number | null): string | null =>
   code === null ? null : (names[name]?.[code] ?? null);
 
-function labelsOf(all: Names, ofB: Names, ofTexts: Names): Labels {
+function createLabels(all: Names, ofB: Names, ofTexts: Names): Labels {
   return {
-    label: (name, code) => labelOf(all, name, code),
-    labelB: (name, code) => labelOf(ofB, name, code),
-    labelOfText: (name, code) => labelOf(ofTexts, name, code),
+    label: (name, code) => findLabel(all, name, code),
+    labelB: (name, code) => findLabel(ofB, name, code),
+    labelOfText: (name, code) => findLabel(ofTexts, name, code),
   };
 }
 
 export const labels: Readonly<Record<LabelLanguage, Labels>> = {
-  zh: labelsOf(dictionary, dictionaryB, textDictionary),
-  en: labelsOf(dictionaryEn, dictionaryBEn, textDictionaryEn),
+  zh: createLabels(dictionary, dictionaryB, textDictionary),
+  en: createLabels(dictionaryEn, dictionaryBEn, textDictionaryEn),
 };
 
 const inMs: Stamp = (at) => at;

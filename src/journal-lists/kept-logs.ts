@@ -3,26 +3,26 @@ import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
 import type { EventLogReading } from "../../store/events/events.js";
 import { mergeEventLogs } from "../../store/events/merged-logs.js";
 
-export interface KeptPage extends EventPage {
+export interface LocalLogPage extends EventPage {
   /** The numbers of the shards that it is of. */
   readonly shards: readonly number[];
 }
 
-export interface KeptLogs {
+export interface LocalLogs {
   /** Reads only those of these shards that are on this node while a list is read. */
-  of(shards: readonly number[]): { list(query: EventQuery): Promise<KeptPage> };
+  of(shards: readonly number[]): { list(query: EventQuery): Promise<LocalLogPage> };
 }
 
 /**
  * @param here the numbers of the shards that are here for certain
  * @param logs of all shards that are here
  */
-export function createKeptLogs(
+export function createLocalLogs(
   here: () => readonly number[],
   logs: () => readonly EventLogReading[],
-): KeptLogs {
-  async function list(asked: readonly number[], query: EventQuery): Promise<KeptPage> {
-    const shards = here().filter((shard) => asked.includes(shard));
+): LocalLogs {
+  async function list(requested: readonly number[], query: EventQuery): Promise<LocalLogPage> {
+    const shards = here().filter((shard) => requested.includes(shard));
     const read = logs().filter((log) => log.shards.some((shard) => shards.includes(shard)));
     try {
       return { ...(await mergeEventLogs(read).list(query)), shards };

@@ -7,7 +7,7 @@ import { recordSize } from "../../store/journal/frame.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { contentBytes, copyRecord, decodeRecord, encodedRecord } from "../../store/journal/record-codecs.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
-import type { KeptLogs, KeptPage } from "./kept-logs.js";
+import type { LocalLogPage, LocalLogs } from "./kept-logs.js";
 import { askOthers, type OtherNodes } from "./other-nodes.js";
 import { type ListQuery, ownList } from "./own-list.js";
 
@@ -16,7 +16,7 @@ const rowsMax = 5000;
 /** The largest answer of one node. It is parsed in one turn of the event loop. */
 const answerBytesMax = 2 * 1024 * 1024;
 /** The part of a node that is missing. */
-const missing: KeptPage = { items: [], count: 0, truncated: true, shards: [] };
+const missing: LocalLogPage = { items: [], count: 0, truncated: true, shards: [] };
 
 /** What a node has of a list: of which shards, and their newest records, encoded one after another. */
 const answer = z.strictObject({
@@ -29,11 +29,11 @@ export type ListAnswer = z.infer<typeof answer>;
 
 /** Answers another node, for those of these shards that are here. */
 export async function answerList(
-  kept: KeptLogs,
+  localLogs: LocalLogs,
   query: ListQuery,
-  asked: readonly number[],
+  requested: readonly number[],
 ): Promise<ListAnswer> {
-  const { items, count, truncated, shards } = await ownList(kept.of(asked), query, true);
+  const { items, count, truncated, shards } = await ownList(localLogs.of(requested), query, true);
   const budget = createPageBudget(answerBytesMax);
   const records: Buffer[] = [];
   for (const record of items) {
@@ -57,8 +57,8 @@ interface NodesWithShards extends Omit<OtherNodes, "others"> {
  * Each shard is asked of the node that has it, and of no other: so none is there twice, wherever it goes meanwhile. One
  * that nobody has, or whose node does not answer for it, is missing, and the page says so.
  */
-export async function listOfNodes(
-  kept: KeptLogs,
+export async function listAcrossNodes(
+  localLogs: LocalLogs,
   query: ListQuery,
   { places, call, onFault }: NodesWithShards,
 ): Promise<EventPage> {
@@ -66,14 +66,14 @@ export async function listOfNodes(
   const end = page * limit;
   const fromStart: ListQuery = { ...query, page: 1, limit: Math.min(end, rowsMax) };
   const { here, elsewhere, nowhere } = places();
-  const shardsOf = (node: number): readonly number[] => elsewhere.get(node) ?? [];
-  const asked = askOthers(
+  const shardsOnNode = (node: number): readonly number[] => elsewhere.get(node) ?? [];
+  const requested = askOthers(
     { others: [...elsewhere.keys()], call, onFault },
-    (node) => ({ call: "list", query: fromStart, shards: shardsOf(node) }),
-    (node, found) => decoded(answer.parse(found), shardsOf(node)),
+    (node) => ({ call: "list", query: fromStart, shards: shardsOnNode(node) }),
+    (node, found) => decoded(answer.parse(found), shardsOnNode(node)),
   );
-  const own = await ownList(kept.of(here), fromStart, true);
-  const parts = [own, ...(await asked).map((part) => part ?? missing)];
+  const own = await ownList(localLogs.of(here), fromStart, true);
+  const parts = [own, ...(await requested).map((part) => part ?? missing)];
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   const found = parts.reduce((sum, { shards }) => sum + shards.length, 0);
   const all = [...elsewhere.values(), here, nowhere].reduce((sum, shards) => sum + shards.length, 0);
@@ -100,8 +100,8 @@ async function* iterated(records: readonly JournalRecord[]): AsyncGenerator<Jour
 }
 
 /** @throws Error for what is no answer to what was asked */
-function decoded({ records, ...told }: ListAnswer, asked: readonly number[]): KeptPage {
-  if (new Set(told.shards).size < told.shards.length || !told.shards.every((one) => asked.includes(one)))
+function decoded({ records, ...told }: ListAnswer, requested: readonly number[]): LocalLogPage {
+  if (new Set(told.shards).size < told.shards.length || !told.shards.every((one) => requested.includes(one)))
     throw new Error("the answer is about shards that were not asked for");
   const bytes = Buffer.from(records, "base64");
   const items: JournalRecord[] = [];

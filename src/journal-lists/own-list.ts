@@ -19,7 +19,7 @@ export interface ListedRecords {
 const whole = z.int().nonnegative();
 
 /** A list as one node asks another for it. */
-export const listQuery = z.strictObject({
+export const ownListQuery = z.strictObject({
   listing: z.enum(["messages", "connections", "attempts"]),
   tenant: whole,
   /** Record ids; null for every device of the tenant. */
@@ -37,7 +37,7 @@ export const listQuery = z.strictObject({
   page: z.int().positive(),
   limit: z.int().positive(),
 });
-export type ListQuery = z.infer<typeof listQuery>;
+export type ListQuery = z.infer<typeof ownListQuery>;
 
 /** Devices whose records are looked up by the index; for more, every record is read. */
 const devicesMax = 1000;
@@ -66,13 +66,13 @@ export function ownList<Page extends EventPage>(
     limit,
     devices: many === null ? devices : null,
     ...(skipsDamaged ? { skipsDamaged } : {}),
-    ...receivedOf(filters),
+    ...findReceivedSpan(filters),
     ...(many === null && filters.length === 0 ? {} : { matches: passes }),
   });
 }
 
 /** The range of times that passes all time filters. */
-function receivedOf(filters: readonly Filter[]): { received?: ReceivedSpan } {
+function findReceivedSpan(filters: readonly Filter[]): { received?: ReceivedSpan } {
   const times = filters.filter(({ until, field }) => until !== undefined && common[field] === receivedIn);
   if (times.length === 0) return {};
   const start = Math.max(...times.map(({ value }) => Number(value)));

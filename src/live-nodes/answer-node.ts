@@ -6,12 +6,12 @@ import type { Interest } from "../../ingest/live/interests.js";
 import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { TenantEvent } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
-import { createBreather, createPacer } from "../../store/lib/turns.js";
+import { createPacer, createYielder } from "../../store/lib/turns.js";
 import { chunkBytesMax } from "../http/chunks.js";
-import { askingLine, linesOf, type NodeEvent, openingLine, type Place, writeLine } from "./lines.js";
+import { type LivePlace, type NodeEvent, openingLine, readLines, requestLine, writeLine } from "./lines.js";
 
 /** The feed of local devices only: events of other nodes are not passed on from here. */
-type KeptFeed = Pick<TenantFeed, "run" | "newest" | "subscribe" | "want">;
+type LocalFeed = Pick<TenantFeed, "run" | "newest" | "subscribe" | "want">;
 
 /** How often a link on which nothing happens shows that this node is there. */
 const aliveMs = 5_000;
@@ -22,29 +22,29 @@ const togetherMs = 25;
 const paced = createPacer();
 
 /** Answers until the link ends, then ends it: the node that asks comes again. */
-export async function answerNode(feed: KeptFeed, link: Duplex): Promise<void> {
+export async function answerNode(feed: LocalFeed, link: Duplex): Promise<void> {
   const wants = new Map<number, Interest>();
   let subscription: LiveSubscription<TenantEvent> | null = null;
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   try {
-    const lines = linesOf(link);
+    const lines = readLines(link);
     const { tenant } = openingLine.parse((await lines.next()).value);
     for await (const said of lines) {
-      const asked = askingLine.parse(said);
-      if (asked.line === "want") {
-        const interest = wants.get(asked.want) ?? feed.want(tenant, asked.topics);
-        wants.set(asked.want, interest);
-        interest.watch(new Set(asked.devices));
-      } else if (asked.line === "leave") {
-        wants.get(asked.want)?.close();
-        wants.delete(asked.want);
-      } else if (asked.line === "sync") await writeLine(link, { line: "synced", sync: asked.sync });
+      const request = requestLine.parse(said);
+      if (request.line === "want") {
+        const interest = wants.get(request.want) ?? feed.want(tenant, request.topics);
+        wants.set(request.want, interest);
+        interest.watch(new Set(request.devices));
+      } else if (request.line === "leave") {
+        wants.get(request.want)?.close();
+        wants.delete(request.want);
+      } else if (request.line === "sync") await writeLine(link, { line: "synced", sync: request.sync });
       else {
         subscription?.close();
-        subscription = begin(feed, tenant, asked.after, link);
+        subscription = begin(feed, tenant, request.after, link);
         if (subscription === null) return;
       }
-      await breathe();
+      await yieldIfDue();
     }
   } catch {
     // The link is gone, or what was said is no line of ours: the node that asks notices.
@@ -57,9 +57,9 @@ export async function answerNode(feed: KeptFeed, link: Duplex): Promise<void> {
 
 /** Null: this node is about to end. */
 function begin(
-  feed: KeptFeed,
+  feed: LocalFeed,
   tenant: number,
-  after: Place | null,
+  after: LivePlace | null,
   link: Duplex,
 ): LiveSubscription<TenantEvent> | null {
   const number = after?.run === feed.run ? after.number : null;
@@ -68,7 +68,7 @@ function begin(
   const { resumed } = subscription;
   const at = { run: feed.run, number: resumed && number !== null ? number : feed.newest };
   void writeLine(link, { line: "begun", at, resumed })
-    .then(() => tell(subscription, link))
+    .then(() => sendEvents(subscription, link))
     .finally(() => link.destroy());
   return subscription;
 }
@@ -77,13 +77,13 @@ function begin(
  * Sends at the pace of the other node. Events that it does not read in time are lost to it; it learns this when it
  * reconnects.
  */
-async function tell(subscription: LiveSubscription<TenantEvent>, link: Duplex): Promise<void> {
+async function sendEvents(subscription: LiveSubscription<TenantEvent>, link: Duplex): Promise<void> {
   for (;;) {
     const events = subscription.take(chunkBytesMax);
     const last = events.at(-1);
     if (last !== undefined) {
       const line = await paced(
-        () => ({ line: "events", number: last.number, events: toldOf(events) }) as const,
+        () => ({ line: "events", number: last.number, events: toNodeEvents(events) }) as const,
       );
       await writeLine(link, line);
       await delay(togetherMs);
@@ -94,7 +94,7 @@ async function tell(subscription: LiveSubscription<TenantEvent>, link: Duplex): 
 
 const decoder = new TextDecoder();
 
-function toldOf(events: readonly TenantEvent[]): NodeEvent[] {
+function toNodeEvents(events: readonly TenantEvent[]): NodeEvent[] {
   return events.flatMap((event): NodeEvent[] => {
     const { number: _, bytes: __, ...told } = event;
     if (told.topic === "messages" || told.topic === "presence") return [told as NodeEvent];

@@ -1,8 +1,8 @@
 /** The live feed of a tenant in a cluster: events of other nodes are published here as if they were local. */
 import type { Socket } from "node:net";
-import { type KeptTopic, keptTopics, type LiveTopic } from "../../ingest/live/tenant-events.js";
+import { type LiveTopic, type NodeTopic, nodeTopics } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed, TenantSubscription } from "../../ingest/live/tenant-feed.js";
-import type { AskingLine, NodeEvent } from "./lines.js";
+import type { NodeEvent, RequestLine } from "./lines.js";
 import { type NodeLink, openNodeLink } from "./node-link.js";
 
 type ListenedFeed = Pick<TenantFeed, "run" | "newest" | "subscribe">;
@@ -31,7 +31,7 @@ interface Want {
 
 /** The links of one tenant: they are there while any of its streams is, or may come back. */
 interface TenantLinks {
-  want(topics: readonly KeptTopic[]): Want;
+  want(topics: readonly NodeTopic[]): Want;
   close(): void;
 }
 
@@ -39,7 +39,7 @@ interface TenantLinks {
 export function createFeedOfNodes(feed: TenantFeed, nodes: OtherNodes, heldMs: number): FeedOfNodes {
   const tenants = new Map<number, TenantLinks>();
 
-  function linksOf(tenant: number): TenantLinks {
+  function findTenantLinks(tenant: number): TenantLinks {
     const known = tenants.get(tenant);
     if (known !== undefined) return known;
     const links = openTenantLinks(feed, nodes, { tenant, heldMs, onDeserted: () => tenants.delete(tenant) });
@@ -54,9 +54,9 @@ export function createFeedOfNodes(feed: TenantFeed, nodes: OtherNodes, heldMs: n
     },
     subscribe: (tenant, topics, after) => {
       const subscription = feed.subscribe(tenant, topics, after);
-      const kept = topics.filter(isKept);
+      const kept = topics.filter(isNodeTopic);
       if (subscription === null || kept.length === 0) return subscription;
-      const want = linksOf(tenant).want(kept);
+      const want = findTenantLinks(tenant).want(kept);
       // Its state is in getters, which a spread would freeze.
       return Object.create(subscription, {
         watch: {
@@ -87,7 +87,8 @@ export function createFeedOfNodes(feed: TenantFeed, nodes: OtherNodes, heldMs: n
   };
 }
 
-const isKept = (topic: LiveTopic): topic is KeptTopic => (keptTopics as readonly LiveTopic[]).includes(topic);
+const isNodeTopic = (topic: LiveTopic): topic is NodeTopic =>
+  (nodeTopics as readonly LiveTopic[]).includes(topic);
 
 interface OfTenant {
   readonly tenant: number;
@@ -101,7 +102,7 @@ function openTenantLinks(
   { others, openEvents, onFault, now }: OtherNodes,
   { tenant, heldMs, onDeserted }: OfTenant,
 ): TenantLinks {
-  const wants = new Map<number, AskingLine>();
+  const wants = new Map<number, RequestLine>();
   let newest = 0;
   const miss = (): void => feed.miss(tenant, now());
   const links: readonly NodeLink[] = others.map((node) =>
@@ -112,14 +113,14 @@ function openTenantLinks(
       onEvents: (events) => {
         for (const event of events) {
           if (event.topic === "gap") miss();
-          else tellHere(feed, tenant, event);
+          else publishHere(feed, tenant, event);
         }
       },
       onMissed: miss,
       onAway: onFault,
     }),
   );
-  const sayAll = (line: AskingLine): void => {
+  const sayAll = (line: RequestLine): void => {
     for (const link of links) link.say(line);
   };
   const close = (): void => {
@@ -131,7 +132,7 @@ function openTenantLinks(
       let isOpen = true;
       const watch = (devices: ReadonlySet<string>): void => {
         if (!isOpen) return;
-        const line: AskingLine = { line: "want", want, topics, devices: [...devices] };
+        const line: RequestLine = { line: "want", want, topics, devices: [...devices] };
         wants.set(want, line);
         sayAll(line);
       };
@@ -156,7 +157,7 @@ function openTenantLinks(
   };
 }
 
-function tellHere(
+function publishHere(
   feed: Pick<TenantFeed, "publish" | "tell">,
   tenant: number,
   event: Exclude<NodeEvent, { topic: "gap" }>,

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import { z } from "@hono/zod-openapi";
 import { reasons } from "../../ingest/decode/reasons.js";
-import { keptTopics } from "../../ingest/live/tenant-events.js";
+import { nodeTopics } from "../../ingest/live/tenant-events.js";
 
 /** A line holds a chunk of events, or one that is longer, or the devices of one stream. */
 const lineBytesMax = 4 * 1024 * 1024;
@@ -15,15 +15,15 @@ export const openingLine = z.strictObject({ line: z.literal("open"), tenant: who
 
 /** Where in the events of a node's run somebody is. */
 const place = z.strictObject({ run: z.string(), number: whole });
-export type Place = z.infer<typeof place>;
+export type LivePlace = z.infer<typeof place>;
 
 /** What the node that asks says after the first line. */
-export const askingLine = z.discriminatedUnion("line", [
+export const requestLine = z.discriminatedUnion("line", [
   // Begins, or replaces, what one of its streams wants.
   z.strictObject({
     line: z.literal("want"),
     want: whole,
-    topics: z.array(z.enum(keptTopics)).readonly(),
+    topics: z.array(z.enum(nodeTopics)).readonly(),
     devices: z.array(z.string()).readonly(),
   }),
   z.strictObject({ line: z.literal("leave"), want: whole }),
@@ -31,7 +31,7 @@ export const askingLine = z.discriminatedUnion("line", [
   z.strictObject({ line: z.literal("begin"), after: place.nullable() }),
   z.strictObject({ line: z.literal("sync"), sync: whole }),
 ]);
-export type AskingLine = z.infer<typeof openingLine | typeof askingLine>;
+export type RequestLine = z.infer<typeof openingLine | typeof requestLine>;
 
 const refusal = z.strictObject({
   reason: z.enum([...reasons, "policy"]),
@@ -67,22 +67,22 @@ const nodeEvent = z.discriminatedUnion("topic", [
 export type NodeEvent = z.infer<typeof nodeEvent>;
 
 /** What the node that is asked says. */
-export const tellingLine = z.discriminatedUnion("line", [
+export const eventLine = z.discriminatedUnion("line", [
   z.strictObject({ line: z.literal("begun"), at: place, resumed: z.boolean() }),
   z.strictObject({ line: z.literal("events"), number: whole, events: z.array(nodeEvent).readonly() }),
   // Whatever was said before that `sync` holds.
   z.strictObject({ line: z.literal("synced"), sync: whole }),
   z.strictObject({ line: z.literal("alive") }),
 ]);
-type TellingLine = z.infer<typeof tellingLine>;
+type EventLine = z.infer<typeof eventLine>;
 
 /** Resolves once the line is on its way, or the link is closed. */
-export function writeLine(link: Writable, line: AskingLine | TellingLine): Promise<void> {
+export function writeLine(link: Writable, line: RequestLine | EventLine): Promise<void> {
   return new Promise((resolve) => link.write(`${JSON.stringify(line)}\n`, () => resolve()));
 }
 
 /** @throws Error if the link breaks off, or for what is no line of JSON */
-export async function* linesOf(link: Readable): AsyncGenerator<unknown, void> {
+export async function* readLines(link: Readable): AsyncGenerator<unknown, void> {
   let begun: Buffer[] = [];
   let bytes = 0;
   for await (const piece of link as AsyncIterable<Buffer>) {

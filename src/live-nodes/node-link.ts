@@ -3,12 +3,19 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../../store/lib/errors.js";
 import { retryDelays } from "../../store/lib/retry.js";
-import { createBreather } from "../../store/lib/turns.js";
-import { type AskingLine, linesOf, type NodeEvent, type Place, tellingLine, writeLine } from "./lines.js";
+import { createYielder } from "../../store/lib/turns.js";
+import {
+  eventLine,
+  type LivePlace,
+  type NodeEvent,
+  type RequestLine,
+  readLines,
+  writeLine,
+} from "./lines.js";
 
 export interface NodeLink {
   /** Says a change of what is wanted. */
-  say(line: AskingLine): void;
+  say(line: RequestLine): void;
   /** Resolves once the node sends everything that is now subscribed; with false if it is away. */
   ready(): Promise<boolean>;
   close(): void;
@@ -19,7 +26,7 @@ interface NodeLinkDeps {
   /** Opens a link to the node. @throws Error if it cannot be reached */
   readonly open: () => Promise<Socket>;
   /** All that is wanted now: each link begins with that. */
-  readonly wanted: () => Iterable<AskingLine>;
+  readonly wanted: () => Iterable<RequestLine>;
   readonly onEvents: (events: readonly NodeEvent[]) => void;
   /** Events were missed, or are being missed. */
   readonly onMissed: () => void;
@@ -44,7 +51,7 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   let state: State = "opening";
   let link: Socket | null = null;
   /** The last event received. */
-  let place: Place | null = null;
+  let place: LivePlace | null = null;
   let syncs = 0;
   /** Those who wait until the node is there, or has taken what was said, by the number of their `sync`. */
   const waiting = new Map<number, (isThere: boolean) => void>();
@@ -52,8 +59,8 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
     for (const tell of waiting.values()) tell(isThere);
   };
 
-  function hear(said: unknown): void {
-    const told = tellingLine.parse(said);
+  function receiveLine(said: unknown): void {
+    const told = eventLine.parse(said);
     if (told.line === "events" && place !== null) {
       place = { ...place, number: told.number };
       onEvents(told.events);
@@ -71,15 +78,15 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
     const opened = await open();
     if (end.signal.aborted) return void opened.destroy();
     link = opened;
-    const breathe = createBreather();
+    const yieldIfDue = createYielder();
     try {
       opened.setTimeout(silenceMsMax, () => opened.destroy(new Error("it is silent")));
       await writeLine(opened, { line: "open", tenant });
       for (const line of wanted()) await writeLine(opened, line);
       await writeLine(opened, { line: "begin", after: place });
-      for await (const line of linesOf(opened)) {
-        hear(line);
-        await breathe();
+      for await (const line of readLines(opened)) {
+        receiveLine(line);
+        await yieldIfDue();
       }
       throw new Error("it has ended the link");
     } finally {

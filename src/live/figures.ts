@@ -41,7 +41,7 @@ export interface Figures extends Omit<NodeFigures, "shards"> {
 }
 
 /** Reads the figures of a tenant; null: of all. */
-export type FiguresOf = (tenant: number | null) => Promise<Figures>;
+export type ReadFigures = (tenant: number | null) => Promise<Figures>;
 
 interface FiguresDeps {
   readonly meter: {
@@ -70,7 +70,7 @@ const restMs = 5_000;
 export function createFigures(
   deps: FiguresDeps & Pick<Clock, "now" | "monotonic">,
   nodes: Pick<OtherNodes, "others" | "call"> | null,
-): FiguresOf {
+): ReadFigures {
   const { now, monotonic } = deps;
   const timed = (figures: Omit<NodeFigures, "shards">) => ({
     ...figures,
@@ -81,7 +81,7 @@ export function createFigures(
   const failedAt = new Map<number, number>();
   const isResting = (node: number): boolean =>
     monotonic() - (failedAt.get(node) ?? Number.NEGATIVE_INFINITY) < restMs;
-  const ask: OtherNodes["call"] = async (node, body, timeoutMs) => {
+  const callOtherNode: OtherNodes["call"] = async (node, body, timeoutMs) => {
     try {
       return await call(node, body, timeoutMs);
     } catch (error) {
@@ -90,10 +90,10 @@ export function createFigures(
     }
   };
   return async (tenant) => {
-    const asked = others.filter((node) => !isResting(node));
+    const answering = others.filter((node) => !isResting(node));
     const answers = await askOthers(
       // That a node is away is said by what else needs it.
-      { others: asked, call: ask, onFault: () => undefined },
+      { others: answering, call: callOtherNode, onFault: () => undefined },
       () => ({ call: "figures", tenant }),
       (_, answer) => nodeFigures.parse(answer),
       askMs,

@@ -1,12 +1,12 @@
 /** The figures of a tenant, for the overview and its streams. */
 import { rateSeconds } from "../../ingest/rates.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { countsOf, type TenantSizes } from "../../store/metadata/overview.js";
-import type { Figures, FiguresOf } from "./figures.js";
+import { countResources, type TenantSizes } from "../../store/metadata/overview.js";
+import type { Figures, ReadFigures } from "./figures.js";
 
 export interface OverviewDeps {
   readonly db: Db;
-  readonly figures: FiguresOf;
+  readonly figures: ReadFigures;
 }
 
 export const rateIntervalMs = 1000;
@@ -15,14 +15,14 @@ export const rateIntervalMs = 1000;
  * @param secondsMax the number of newest seconds to return; absent: all that are known
  * @param sizes figures that need not be counted again
  */
-export async function overviewOf(
+export async function createOverview(
   deps: OverviewDeps,
   tenant: number,
   secondsMax?: number,
   sizes?: TenantSizes,
 ) {
   const [{ currentAlerts, ...counts }, found] = await Promise.all([
-    countsOf(deps.db, tenant, sizes),
+    countResources(deps.db, tenant, sizes),
     deps.figures(tenant),
   ]);
   const { rates, lag, commit, disk, truncated } = found;

@@ -33,9 +33,9 @@ export function createSample(nowMs: () => number = () => performance.now()): Sam
     },
     skipped: () => {
       turnOver();
-      const told = over;
+      const reported = over;
       over = 0;
-      return told;
+      return reported;
     },
   };
 }

@@ -4,13 +4,13 @@ import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import type { TenantSubscription } from "../../ingest/live/tenant-feed.js";
 import { createPacer } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import type { Catalog } from "../devices/catalog.js";
+import type { ProductCatalog } from "../devices/catalog.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
-import { type AskedScope, renewScope, type Scope } from "./scope.js";
-import { createTeller, frame } from "./teller.js";
+import { type LiveScope, type RequestedScope, renewScope } from "./scope.js";
+import { createEventWriter, frame } from "./teller.js";
 
 interface StreamDeps {
-  readonly catalog: Catalog;
+  readonly catalog: ProductCatalog;
   readonly db: Db;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -20,9 +20,9 @@ interface Stream {
   readonly tenant: number;
   readonly topics: ReadonlySet<LiveTopic>;
   readonly subscription: TenantSubscription;
-  readonly asked: AskedScope;
+  readonly asked: RequestedScope;
   /** Read when the subscription was of that generation. */
-  readonly scope: Scope | null;
+  readonly scope: LiveScope | null;
   readonly generation: number;
   /** The number of the newest event when it began. */
   readonly since: number;
@@ -60,12 +60,12 @@ export async function* streamChunks(deps: StreamDeps, stream: Stream): AsyncGene
 
 async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Array, void> {
   const { subscription, idOf } = stream;
-  const teller = createTeller(deps, stream.topics);
-  const scope = createScope(deps, stream, teller.forgetNames);
+  const writer = createEventWriter(deps, stream.topics);
+  const scope = createScope(deps, stream, writer.forgetNames);
   let seen = stream.since;
   yield* greeting(deps, stream, await subscription.ready());
   let checkedAt = performance.now();
-  let toldAt = checkedAt - togetherMs;
+  let sentAt = checkedAt - togetherMs;
   for (;;) {
     const events = subscription.take(chunkBytesMax);
     const last = events.at(-1);
@@ -73,14 +73,14 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
     const devices = await scope.current();
     if (last !== undefined) {
       seen = last.number;
-      const pieces = await paced(await teller.prepare(events, devices));
+      const pieces = await paced(await writer.prepare(events, devices));
       if (pieces.length > 0) {
         // The id comes last: a client that is cut off before it is told all of them again.
         yield* inChunks([...pieces, encoder.encode(`id: ${idOf(seen)}\n\n`)]);
-        toldAt = performance.now();
+        sentAt = performance.now();
       }
     }
-    const skipped = teller.skipped();
+    const skipped = writer.skipped();
     if (skipped > 0) yield frame("skipped", { skipped });
     if (performance.now() - checkedAt >= heartbeatMs) {
       if (!(await stream.mayGoOn())) return;
@@ -89,7 +89,7 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
     }
     // More may wait than one chunk holds.
     if (events.reduce((sum, { bytes }) => sum + bytes, 0) >= chunkBytesMax / 2) continue;
-    await delay(Math.max(0, toldAt + togetherMs - performance.now()));
+    await delay(Math.max(0, sentAt + togetherMs - performance.now()));
     await subscription.wait(renewMs);
   }
 }
@@ -117,7 +117,7 @@ function createScope(deps: StreamDeps, stream: Stream, onChange: () => void) {
   };
   watch();
   return {
-    current: async (): Promise<Scope | null> => {
+    current: async (): Promise<LiveScope | null> => {
       const now = subscription.generation;
       if (now === generation || performance.now() - readAt < renewMs) return scope;
       scope = await renewScope(deps, tenant, asked);

@@ -1,55 +1,55 @@
 /** Writes the events of a tenant for one stream: those of its topics and devices, in the form of the protocol. */
 import {
-  type AlertTold,
-  type CommandTold,
-  type GapTold,
-  keptTopics,
+  type AlertEvent,
+  type CommandEvent,
+  type GapEvent,
   type LiveTopic,
-  type MessageTold,
-  type PointTold,
-  type PresenceTold,
+  type MessageEvent,
+  nodeTopics,
+  type PointEvent,
+  type PresenceEvent,
   type TenantEvent,
 } from "../../ingest/live/tenant-events.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import { deviceNames } from "../../store/metadata/devices/names.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import type { Catalog, ProductModel } from "../devices/catalog.js";
+import type { ProductCatalog, ProductModel } from "../devices/catalog.js";
 import { createSample } from "./sample.js";
-import type { Scope } from "./scope.js";
+import type { LiveScope } from "./scope.js";
 import { valueJson } from "./value-json.js";
 
-interface Teller {
+interface EventWriter {
   /**
    * Reads the data that the frames of some events need; the returned function makes the frames, in pieces. Messages
    * may be left out.
    */
-  prepare(events: readonly TenantEvent[], scope: Scope | null): Promise<() => Uint8Array[]>;
+  prepare(events: readonly TenantEvent[], scope: LiveScope | null): Promise<() => Uint8Array[]>;
   /** How many messages were left out and not yet reported, once their second is over. */
   skipped(): number;
   /** Devices may have other names. */
   forgetNames(): void;
 }
 
-type TellerDeps = { readonly catalog: Catalog; readonly db: Db };
+type EventWriterDeps = { readonly catalog: ProductCatalog; readonly db: Db };
 
 const encoder = new TextEncoder();
-const frameOf = (event: string, json: string): Uint8Array =>
+const formatFrame = (event: string, json: string): Uint8Array =>
   encoder.encode(`event: ${event}\ndata: ${json}\n\n`);
-export const frame = (event: string, data: object): Uint8Array => frameOf(event, JSON.stringify(data));
+export const frame = (event: string, data: object): Uint8Array => formatFrame(event, JSON.stringify(data));
 
 /** Names that one stream remembers. */
 const namesMax = 1_000;
 
-export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): Teller {
+export function createEventWriter(deps: EventWriterDeps, topics: ReadonlySet<LiveTopic>): EventWriter {
   const fields = createFields(deps.catalog);
   const sample = createSample();
   const names = new Map<number, string | null>();
-  const mayMiss = keptTopics.some((topic) => topics.has(topic));
-  const isOwn = (scope: Scope | null, event: TenantEvent): boolean =>
+  const mayMiss = nodeTopics.some((topic) => topics.has(topic));
+  const isOwn = (scope: LiveScope | null, event: TenantEvent): boolean =>
     event.topic === "gap" ? mayMiss : topics.has(event.topic) && isIn(scope, event);
 
-  async function nameAll(messages: readonly MessageTold[]): Promise<void> {
+  async function nameAll(messages: readonly MessageEvent[]): Promise<void> {
     const unknown = [...new Set(messages.map((one) => one.deviceIntID))].filter((id) => !names.has(id));
     if (unknown.length === 0) return;
     if (names.size + unknown.length > namesMax) names.clear();
@@ -65,16 +65,16 @@ export function createTeller(deps: TellerDeps, topics: ReadonlySet<LiveTopic>): 
         .filter((event) => event.topic !== "points")
         .filter((event) => event.topic !== "messages" || sample.take());
       await nameAll(others.filter((event) => event.topic === "messages"));
-      const told = await toldPoints(points, scope, fields);
+      const shown = await readShownPoints(points, scope, fields);
       return () => [
         ...others.map((one) =>
           one.topic === "overview"
-            ? frameOf(one.topic, one.figures)
+            ? formatFrame(one.topic, one.figures)
             : one.topic === "gap"
               ? frame(one.topic, { time: one.time })
-              : frame(eventNames[one.topic], dataOf(one, names)),
+              : frame(eventNames[one.topic], toEventData(one, names)),
         ),
-        ...pointsFrame(told),
+        ...pointsFrame(shown),
       ];
     },
     skipped: sample.skipped,
@@ -89,18 +89,18 @@ const eventNames = {
   commands: "command",
 } as const;
 
-function isIn(scope: Scope | null, event: Exclude<TenantEvent, GapTold>): boolean {
+function isIn(scope: LiveScope | null, event: Exclude<TenantEvent, GapEvent>): boolean {
   if (event.topic === "overview") return true;
   if (scope === null) return event.topic !== "points";
   return event.topic === "points" ? scope.byText.has(event.deviceID) : scope.byNumber.has(event.deviceIntID);
 }
 
-type OfDevice = MessageTold | PresenceTold | AlertTold | CommandTold;
+type OfDevice = MessageEvent | PresenceEvent | AlertEvent | CommandEvent;
 
-function dataOf(told: OfDevice, names: ReadonlyMap<number, string | null>): object {
-  switch (told.topic) {
+function toEventData(shown: OfDevice, names: ReadonlyMap<number, string | null>): object {
+  switch (shown.topic) {
     case "messages": {
-      const { deviceIntID, deviceID, eventID, messageTopic, size, time, points, refused } = told;
+      const { deviceIntID, deviceID, eventID, messageTopic, size, time, points, refused } = shown;
       const deviceName = names.get(deviceIntID) ?? null;
       return {
         deviceIntID,
@@ -115,15 +115,15 @@ function dataOf(told: OfDevice, names: ReadonlyMap<number, string | null>): obje
       };
     }
     case "presence": {
-      const { deviceIntID, deviceID, deviceStatus, time } = told;
+      const { deviceIntID, deviceID, deviceStatus, time } = shown;
       return { deviceIntID, deviceID, deviceStatus, time };
     }
     case "alerts": {
-      const { id, deviceIntID, deviceID, alertName, alertSeverity, state, time } = told;
+      const { id, deviceIntID, deviceID, alertName, alertSeverity, state, time } = shown;
       return { id, deviceIntID, deviceID, alertName, alertSeverity, state, time };
     }
     case "commands": {
-      const { id, deviceIntID, publishStatus, time } = told;
+      const { id, deviceIntID, publishStatus, time } = shown;
       return { id, deviceIntID, publishStatus, time };
     }
   }
@@ -133,40 +133,40 @@ const [arrayBegins, arrayEnds, comma, objectEnds] = ["event: points\ndata: [", "
   (text) => encoder.encode(text),
 ) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
 
-interface ToldPoint {
-  readonly event: PointTold;
+interface ShownPoint {
+  readonly event: PointEvent;
   readonly device: DeviceRef;
   readonly point: DataPoint;
 }
 
 /** With their devices and data points; those of data points that are gone are left out. */
-async function toldPoints(
-  events: readonly PointTold[],
-  scope: Scope | null,
+async function readShownPoints(
+  events: readonly PointEvent[],
+  scope: LiveScope | null,
   fields: Fields,
-): Promise<ToldPoint[]> {
-  const told: ToldPoint[] = [];
+): Promise<ShownPoint[]> {
+  const shown: ShownPoint[] = [];
   for (const event of events) {
     const device = scope?.byText.get(event.deviceID);
     if (device === undefined) continue;
     const point = (await fields(device.productIntID)).get(event.field);
-    if (point !== undefined) told.push({ event, device, point });
+    if (point !== undefined) shown.push({ event, device, point });
   }
-  return told;
+  return shown;
 }
 
 /** One array of all points; nothing where there are none. */
-function pointsFrame(points: readonly ToldPoint[]): Uint8Array[] {
+function pointsFrame(points: readonly ShownPoint[]): Uint8Array[] {
   const pieces: Uint8Array[] = [];
   for (const { event, device, point } of points) {
     const { id: deviceIntID, deviceID } = device;
     const { id: dataPointIntID, dataPointID } = point;
     const named = { deviceIntID, deviceID, dataPointIntID, dataPointID, time: event.time / 1000 };
-    const told = valueJson(point, event.value);
+    const shown = valueJson(point, event.value);
     const head = `${JSON.stringify(named).slice(0, -1)},"value":`;
     pieces.push(pieces.length === 0 ? arrayBegins : comma);
-    if (typeof told === "string") pieces.push(encoder.encode(`${head}${told}}`));
-    else pieces.push(encoder.encode(head), told, objectEnds);
+    if (typeof shown === "string") pieces.push(encoder.encode(`${head}${shown}}`));
+    else pieces.push(encoder.encode(head), shown, objectEnds);
   }
   return pieces.length === 0 ? [] : [...pieces, arrayEnds];
 }
@@ -174,7 +174,7 @@ function pointsFrame(points: readonly ToldPoint[]): Uint8Array[] {
 type Fields = (productIntID: number) => Promise<ReadonlyMap<string, DataPoint>>;
 
 /** The data points of products by field, made once for each state of a product. */
-function createFields(catalog: Catalog): Fields {
+function createFields(catalog: ProductCatalog): Fields {
   const known = new Map<number, { readonly model: ProductModel; readonly points: Map<string, DataPoint> }>();
   return async (productIntID) => {
     const model = await catalog.model(productIntID);

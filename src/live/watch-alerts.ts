@@ -14,7 +14,7 @@ interface Seen {
 }
 
 export function alertsWatched({ db, feed }: WatchDeps): Watched<Seen> {
-  function tell(tenant: number, alert: WatchedAlert, state: "began" | "ended"): void {
+  function publishAlert(tenant: number, alert: WatchedAlert, state: "began" | "ended"): void {
     const { id, deviceIntID, deviceID, alertName, alertSeverity, startTime, endTime } = alert;
     const time = state === "began" ? startTime : (endTime ?? startTime);
     const told = { id, deviceIntID, deviceID, alertName, alertSeverity, state, time };
@@ -24,7 +24,7 @@ export function alertsWatched({ db, feed }: WatchDeps): Watched<Seen> {
   async function lookForEnds(tenant: number, current: Set<number>): Promise<void> {
     if (current.size === 0) return;
     const there = await alertsByID(db, [...current]);
-    for (const alert of there) if (alert.endTime !== null) tell(tenant, alert, "ended");
+    for (const alert of there) if (alert.endTime !== null) publishAlert(tenant, alert, "ended");
     keepOnly(
       current,
       there.flatMap(({ id, endTime }) => (endTime === null ? [id] : [])),
@@ -41,9 +41,9 @@ export function alertsWatched({ db, feed }: WatchDeps): Watched<Seen> {
       await lookForEnds(tenant, seen.current);
       for (const alert of await alertsAfter(db, tenant, seen.last, rowsPerLook)) {
         seen.last = alert.id;
-        tell(tenant, alert, "began");
+        publishAlert(tenant, alert, "began");
         if (alert.endTime === null) addBounded(seen.current, alert.id);
-        else tell(tenant, alert, "ended");
+        else publishAlert(tenant, alert, "ended");
       }
     },
   };

@@ -17,14 +17,14 @@ interface Seen {
 const isIssued = ({ publishStatus }: WatchedLog): boolean => publishStatus === publishStatuses.issued;
 
 export function commandsWatched({ db, feed }: WatchDeps): Watched<Seen> {
-  function tell(tenant: number, { id, deviceIntID, publishStatus, at }: WatchedLog): void {
+  function publishCommand(tenant: number, { id, deviceIntID, publishStatus, at }: WatchedLog): void {
     feed.tell(tenant, { topic: "commands", id, deviceIntID, publishStatus, time: at });
   }
 
   async function lookForReceipts(tenant: number, issued: Set<number>): Promise<void> {
     if (issued.size === 0) return;
     const there = await logsByID(db, [...issued]);
-    for (const one of there) if (!isIssued(one)) tell(tenant, one);
+    for (const one of there) if (!isIssued(one)) publishCommand(tenant, one);
     keepOnly(
       issued,
       there.filter(isIssued).map(({ id }) => id),
@@ -42,7 +42,7 @@ export function commandsWatched({ db, feed }: WatchDeps): Watched<Seen> {
       await lookForReceipts(tenant, seen.issued);
       for (const one of await logsAfter(db, tenant, seen.last, rowsPerLook)) {
         seen.last = one.id;
-        tell(tenant, one);
+        publishCommand(tenant, one);
         if (isIssued(one)) addBounded(seen.issued, one.id);
       }
     },

@@ -1,6 +1,6 @@
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { TenantSizes } from "../../store/metadata/overview.js";
-import { type OverviewDeps, overviewOf } from "./overview.js";
+import { createOverview, type OverviewDeps } from "./overview.js";
 import type { Watched } from "./watched.js";
 
 interface Seen {
@@ -11,7 +11,7 @@ interface Seen {
 }
 
 /** How often a tenant's figures are sent: they are counted once for all of its streams. */
-const tellMs = 1_000;
+const sendEveryMs = 1_000;
 /** Products and groups are counted row by row: not each time. */
 const sizesMs = 15_000;
 /** Looks come a little early or late. */
@@ -28,16 +28,16 @@ export function overviewWatched(
     begin: async () => ({ toldAt: Number.NEGATIVE_INFINITY, sizes: undefined, sizedAt: 0 }),
     look: async (tenant, seen) => {
       const at = monotonic();
-      if (at - seen.toldAt < tellMs - earlyMs) return;
+      if (at - seen.toldAt < sendEveryMs - earlyMs) return;
       const known = at - seen.sizedAt < sizesMs ? seen.sizes : undefined;
-      const { overview, truncated } = await overviewOf(deps, tenant, overviewSeconds, known);
+      const { overview, truncated } = await createOverview(deps, tenant, overviewSeconds, known);
       seen.toldAt = at;
       if (known === undefined) {
         const { products, groups } = overview;
         Object.assign(seen, { sizes: { products, groups }, sizedAt: at });
       }
-      const told = truncated ? { ...overview, truncated } : overview;
-      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(told) });
+      const shown = truncated ? { ...overview, truncated } : overview;
+      deps.feed.tell(tenant, { topic: "overview", figures: JSON.stringify(shown) });
     },
   };
 }

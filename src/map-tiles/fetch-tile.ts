@@ -48,7 +48,7 @@ export function fetchTile(url: string, ending: AbortSignal): Promise<TileAnswer>
     } catch (error) {
       if (error instanceof TileFault) throw error;
       if (isLate()) throw new TileFault(`it gave no tile within ${tileMs / 1000} s`, "server", true);
-      throw new TileFault(`it cannot be reached (${reasonOf(error)})`, "server");
+      throw new TileFault(`it cannot be reached (${formatFetchError(error)})`, "server");
     }
   });
 }
@@ -56,12 +56,12 @@ export function fetchTile(url: string, ending: AbortSignal): Promise<TileAnswer>
 async function read(response: Response): Promise<TileAnswer> {
   try {
     const { status, headers } = response;
-    const freshMs = freshMsOf(headers.get("cache-control") ?? "");
+    const freshMs = parseFreshMs(headers.get("cache-control") ?? "");
     if (noTile.has(status)) return { tile: null, freshMs };
     if (status !== 200) throw refusal(status);
     const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
     if (!isTileType(type)) throw new TileFault(`it answered ${shortened(type)} in place of an image`, "tile");
-    return { tile: { bytes: await bytesOf(response.body), type }, freshMs };
+    return { tile: { bytes: await readBytes(response.body), type }, freshMs };
   } finally {
     // What has not been read lets go of its connection.
     if (!response.bodyUsed) await response.body?.cancel();
@@ -72,11 +72,11 @@ const isTileType = (type: string): type is TileType => (tileTypes as readonly st
 
 function refusal(status: number): TileFault {
   const isRedirect = status >= 300 && status < 400;
-  const told = isRedirect ? `${status}, a redirect, which is not followed` : String(status);
-  return new TileFault(`it answered ${told}`, isRedirect || noService.has(status) ? "server" : "tile");
+  const detail = isRedirect ? `${status}, a redirect, which is not followed` : String(status);
+  return new TileFault(`it answered ${detail}`, isRedirect || noService.has(status) ? "server" : "tile");
 }
 
-async function bytesOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {
@@ -94,7 +94,7 @@ async function bytesOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Ar
 }
 
 /** As the server wishes, within bounds. */
-function freshMsOf(cacheControl: string): number {
+function parseFreshMs(cacheControl: string): number {
   if (/\bno-store\b/i.test(cacheControl)) return 0;
   const [, seconds] = /(?:^|[,\s])max-age=(\d{1,12})/i.exec(cacheControl) ?? [];
   if (seconds === undefined) return freshMsUsual;
@@ -106,7 +106,7 @@ const shortened = (type: string): string =>
   /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type.slice(0, 60) : "no type";
 
 /** Never the address, which may hold a key. */
-function reasonOf(error: unknown): string {
+function formatFetchError(error: unknown): string {
   const { cause } = error as { cause?: { code?: string } };
   return cause?.code ?? "no connection";
 }

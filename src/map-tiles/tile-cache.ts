@@ -1,14 +1,14 @@
 /** The tiles that were asked for last, in a bounded number of bytes. */
 import type { TileAnswer } from "./fetch-tile.js";
 
-export interface KeptTile extends Pick<TileAnswer, "tile"> {
+export interface CachedTile extends Pick<TileAnswer, "tile"> {
   /** Milliseconds of this run. Later it serves only where no other is to be had. */
   readonly freshUntil: number;
 }
 
 interface TileCache {
-  get(key: string): KeptTile | undefined;
-  set(key: string, kept: KeptTile): void;
+  get(key: string): CachedTile | undefined;
+  set(key: string, cached: CachedTile): void;
 }
 
 /** The overhead of one entry, whatever its tile. */
@@ -16,27 +16,27 @@ const entryBytes = 256;
 
 export function createTileCache(bytesMax: number): TileCache {
   /** What was used last is last. */
-  const entries = new Map<string, KeptTile>();
+  const entries = new Map<string, CachedTile>();
   let bytes = 0;
-  const sizeOf = ({ tile }: KeptTile): number => entryBytes + (tile?.bytes.length ?? 0);
+  const cachedBytes = ({ tile }: CachedTile): number => entryBytes + (tile?.bytes.length ?? 0);
 
-  function remove(key: string, kept: KeptTile): void {
+  function remove(key: string, cached: CachedTile): void {
     entries.delete(key);
-    bytes -= sizeOf(kept);
+    bytes -= cachedBytes(cached);
   }
   return {
     get: (key) => {
-      const kept = entries.get(key);
-      if (kept === undefined) return undefined;
+      const cached = entries.get(key);
+      if (cached === undefined) return undefined;
       entries.delete(key);
-      entries.set(key, kept);
-      return kept;
+      entries.set(key, cached);
+      return cached;
     },
-    set: (key, kept) => {
+    set: (key, cached) => {
       const before = entries.get(key);
       if (before !== undefined) remove(key, before);
-      entries.set(key, kept);
-      bytes += sizeOf(kept);
+      entries.set(key, cached);
+      bytes += cachedBytes(cached);
       for (const [oldest, other] of entries) {
         if (bytes <= bytesMax) break;
         remove(oldest, other);

@@ -9,7 +9,7 @@ import { ApiError } from "../http/errors.js";
 import type { Logger } from "../observability/log.js";
 import { fetchTile, type Tile, TileFault } from "./fetch-tile.js";
 import { createServerWatch } from "./server-watch.js";
-import { createTileCache, type KeptTile } from "./tile-cache.js";
+import { type CachedTile, createTileCache } from "./tile-cache.js";
 
 interface FoundTile {
   /** Null: the server has none there. */
@@ -19,14 +19,14 @@ interface FoundTile {
 }
 
 /** Who asks, so that one cannot use up the requests of all. */
-interface Asker {
+interface TileRequester {
   readonly holder: string;
   readonly signal: AbortSignal;
 }
 
 export interface TileSource {
   /** @throws ApiError BAD_GATEWAY, GATEWAY_TIMEOUT, TOO_MANY_REQUESTS */
-  tile(place: TilePlace, asker: Asker): Promise<FoundTile>;
+  tile(place: TilePlace, asker: TileRequester): Promise<FoundTile>;
   /** Ends requests under way. */
   close(): void;
 }
@@ -45,16 +45,16 @@ export function createTileSource(
   { monotonic }: Pick<Clock, "monotonic">,
 ): TileSource {
   const cache = createTileCache(cacheBytesMax);
-  const turns = createTurns();
+  const slots = createFetchSlots();
   const watch = createServerWatch(new URL(template).host, log, monotonic);
   const ending = new AbortController();
   /** Requests for the same tile share one fetch. */
   const flights = new Map<string, Promise<FoundTile>>();
 
-  function freshOf(key: string): FoundTile | null {
-    const kept = cache.get(key);
-    const freshMs = (kept?.freshUntil ?? 0) - monotonic();
-    return kept === undefined || freshMs <= 0 ? null : { tile: kept.tile, freshMs };
+  function findFresh(key: string): FoundTile | null {
+    const cached = cache.get(key);
+    const freshMs = (cached?.freshUntil ?? 0) - monotonic();
+    return cached === undefined || freshMs <= 0 ? null : { tile: cached.tile, freshMs };
   }
 
   async function fetchAnew(key: string, place: TilePlace): Promise<FoundTile> {
@@ -82,14 +82,14 @@ export function createTileSource(
   return {
     tile: async (place, asker) => {
       const key = `${place.z}/${place.x}/${place.y}`;
-      const fresh = freshOf(key);
+      const fresh = findFresh(key);
       if (fresh !== null) return fresh;
       try {
         if (watch.pause !== null) throw watch.pause;
-        return await turns(asker, async () => freshOf(key) ?? (await fetchShared(key, place)));
+        return await slots(asker, async () => findFresh(key) ?? (await fetchShared(key, place)));
       } catch (error) {
         if (!(error instanceof TileFault)) throw error;
-        return staleOf(cache.get(key), error);
+        return staleTile(cache.get(key), error);
       }
     },
     close: () => ending.abort(),
@@ -97,19 +97,19 @@ export function createTileSource(
 }
 
 /** What there was before is better than nothing. */
-function staleOf(kept: KeptTile | undefined, { message, isLate }: TileFault): FoundTile {
-  if (kept !== undefined) return { tile: kept.tile, freshMs: staleMs };
+function staleTile(cached: CachedTile | undefined, { message, isLate }: TileFault): FoundTile {
+  if (cached !== undefined) return { tile: cached.tile, freshMs: staleMs };
   throw new ApiError(isLate ? "GATEWAY_TIMEOUT" : "BAD_GATEWAY", `the map's tile server: ${message}`);
 }
 
 /** Lets so many fetch at once, and shares that out among those who ask. */
-function createTurns() {
+function createFetchSlots() {
   const places = createSemaphore<string>(fetchedAtOnce);
   const waiting = createShares<string>(waitingMax);
   const busy = () =>
     new ApiError("TOO_MANY_REQUESTS", "too many tiles are asked for at once", {}, { "Retry-After": "5" });
 
-  async function wait({ holder, signal }: Asker): Promise<void> {
+  async function wait({ holder, signal }: TileRequester): Promise<void> {
     if (!waiting.take(holder, 1)) throw busy();
     try {
       await withDeadline(waitMs, signal, (ended) => places.enter(holder, 1, { signal: ended, left: busy }));
@@ -117,7 +117,7 @@ function createTurns() {
       waiting.give(holder, 1);
     }
   }
-  return async <T>(asker: Asker, work: () => Promise<T>): Promise<T> => {
+  return async <T>(asker: TileRequester, work: () => Promise<T>): Promise<T> => {
     if (!places.tryEnter(asker.holder, 1)) await wait(asker);
     try {
       return await work();

@@ -6,7 +6,7 @@ import type { NotificationKind } from "../../store/metadata/notifications/notifi
 type AlertCondition = "firing" | "resolved";
 
 /** Times are milliseconds since 1970. */
-export interface ToldAlert extends AlertFacts {
+export interface AlertInMessage extends AlertFacts {
   readonly status: AlertCondition;
   /** Whether no message has reported its begin yet. */
   readonly isNew: boolean;
@@ -24,7 +24,7 @@ export interface AlertMessage {
   /** How many alerts of its group go on. */
   readonly firing: number;
   /** The first of those that it is about. */
-  readonly alerts: readonly ToldAlert[];
+  readonly alerts: readonly AlertInMessage[];
   /** How many more it is about. */
   readonly more: number;
 }
@@ -33,7 +33,7 @@ export const alertsListedMax = 20;
 
 /** A message such as an alert makes, for a test and a preview. */
 export function sampleMessage(kind: NotificationKind, timezone: string, now: number): AlertMessage {
-  const alert = (id: number, rest: Partial<ToldAlert>): ToldAlert => ({
+  const alert = (id: number, rest: Partial<AlertInMessage>): AlertInMessage => ({
     id,
     cause: "rule:1",
     alertName: "高温 High temperature",

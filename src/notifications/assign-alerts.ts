@@ -13,10 +13,10 @@ import {
 } from "../../store/metadata/notifications/alert-routes.js";
 import {
   assign,
+  countMembers,
   dropOutbox,
   type GroupPlace,
   lastParts,
-  membersOf,
   type Placement,
 } from "../../store/metadata/notifications/notification-groups.js";
 
@@ -29,7 +29,7 @@ const membersOfGroupMax = 1000;
 const membersOfTenantMax = 100_000;
 
 /** Alerts whose group keys are equal go into one message. */
-function groupKeyOf({ groupBy }: AlertRoute, alert: AlertFacts): string {
+function formatGroupKey({ groupBy }: AlertRoute, alert: AlertFacts): string {
   const values: Readonly<Record<Grouping, string | number>> = {
     alertName: alert.alertName,
     severity: alert.alertSeverity,
@@ -53,9 +53,9 @@ export async function assignAlerts(db: Db, tenant: number, now: number): Promise
     await dropOutbox(db, tenant, last);
     return true;
   }
-  const wanted = await placesOf(db, routes, events);
-  const room = wanted.length === 0 ? 0 : membersOfTenantMax - (await membersOf(db, tenant));
-  const { placed, counted } = await fill(db, wanted, room);
+  const wanted = await findGroupPlaces(db, routes, events);
+  const capacity = wanted.length === 0 ? 0 : membersOfTenantMax - (await countMembers(db, tenant));
+  const { placed, counted } = await fill(db, wanted, capacity);
   const ended = events.filter(({ hasEnded }) => hasEnded);
   await assign(db, tenant, now, { outboxID: last, placed, counted, ended });
   return true;
@@ -64,7 +64,7 @@ export async function assignAlerts(db: Db, tenant: number, now: number): Promise
 type Wanted = Omit<Placement, "part">;
 
 /** For each alert that began, the group of each route that matches. */
-async function placesOf(
+async function findGroupPlaces(
   db: Db,
   routes: readonly AlertRoute[],
   events: readonly AlertEvent[],
@@ -76,7 +76,7 @@ async function placesOf(
     const matched: MatchedAlert = { ...alert, groups: groups.get(alert.deviceIntID) ?? new Set() };
     return routes
       .filter((route) => matches(route, matched))
-      .map((route) => ({ routeIntID: route.id, groupKey: groupKeyOf(route, alert), alert }));
+      .map((route) => ({ routeIntID: route.id, groupKey: formatGroupKey(route, alert), alert }));
   });
 }
 
@@ -86,19 +86,19 @@ type Counted = GroupPlace & { readonly part: number; readonly count: number };
 async function fill(
   db: Db,
   wanted: readonly Wanted[],
-  room: number,
+  capacity: number,
 ): Promise<{ placed: Placement[]; counted: Counted[] }> {
-  const keyOf = ({ routeIntID, groupKey }: GroupPlace) => `${routeIntID} ${groupKey}`;
-  const places = [...new Map(wanted.map((one) => [keyOf(one), one])).values()];
-  const parts = new Map((await lastParts(db, places)).map((one) => [keyOf(one), { ...one }]));
+  const placeKey = ({ routeIntID, groupKey }: GroupPlace) => `${routeIntID} ${groupKey}`;
+  const places = [...new Map(wanted.map((one) => [placeKey(one), one])).values()];
+  const parts = new Map((await lastParts(db, places)).map((one) => [placeKey(one), { ...one }]));
   const placed: Placement[] = [];
   const counted = new Map<string, { -readonly [K in keyof Counted]: Counted[K] }>();
   for (const one of wanted) {
-    const key = keyOf(one);
+    const key = placeKey(one);
     const { routeIntID, groupKey } = one;
     const last = parts.get(key) ?? { routeIntID, groupKey, part: 1, members: 0 };
     parts.set(key, last);
-    if (placed.length >= room) {
+    if (placed.length >= capacity) {
       const known = counted.get(key) ?? { routeIntID, groupKey, part: last.part, count: 0 };
       known.count++;
       counted.set(key, known);

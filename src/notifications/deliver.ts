@@ -15,7 +15,7 @@ import {
   pointsWaiting,
   saveAttempt,
 } from "../../store/metadata/notifications/notifications.js";
-import { failed, type Outcome, reasonOf, refused } from "../contact-points/sending.js";
+import { failed, formatSendError, refuseMessage, type SendOutcome } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import type { AlertMessage } from "./alert-message.js";
 import type { MailQuota } from "./mail-quota.js";
@@ -70,7 +70,7 @@ interface Attempt {
   readonly result: Parameters<typeof saveAttempt>[3];
 }
 
-export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+export function createMessageDeliveries(deps: DeliveriesDeps): Deliveries {
   const { db, now, monotonic, log, onAttempt } = deps;
   const busy = new Map<number, { readonly tenant: number; readonly done: Promise<void> }>();
   /** Contact points that do not take their messages. */
@@ -82,7 +82,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   let closing = false;
   let looks = 0;
 
-  const sendingOf = (tenant: number): number =>
+  const countSending = (tenant: number): number =>
     [...busy.values()].filter((one) => one.tenant === tenant).length;
 
   const settled = async (): Promise<void> => {
@@ -138,34 +138,38 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (before > 0 && faults.size === 0) log.info("notifications are read and stored again");
   }
 
-  async function attempt(id: number, notification: DueNotification): Promise<Outcome> {
+  async function attempt(id: number, notification: DueNotification): Promise<SendOutcome> {
     const point = await open(id);
-    if (point === undefined) return refused("the contact point was deleted");
+    if (point === undefined) return refuseMessage("the contact point was deleted");
     if ("isDelivered" in point) return note(notification, id, point);
-    if (point.enable === 0) return refused("the contact point is off");
+    if (point.enable === 0) return refuseMessage("the contact point is off");
     const message = JSON.parse(notification.message) as AlertMessage;
     const outgoing = { message, id: notification.messageID };
     const { renderer, senders, quota, ending } = deps;
-    const send = (to: OpenContactPoint): Promise<Outcome> =>
+    const send = (to: OpenContactPoint): Promise<SendOutcome> =>
       sendMessage(renderer, senders, to, outgoing, ending).catch((error: unknown) =>
-        refused(reasonOf(error)),
+        refuseMessage(formatSendError(error)),
       );
     const outcome = await quota.send(point, false, send);
     return note(notification, id, outcome);
   }
 
   /** Secrets that another master key sealed are the contact point's trouble; a store that is away is not. */
-  async function open(id: number): Promise<OpenContactPoint | Outcome | undefined> {
+  async function open(id: number): Promise<OpenContactPoint | SendOutcome | undefined> {
     try {
       return await openContactPoint(deps, id);
     } catch (error) {
-      if (error instanceof StoreError && error.code === "CORRUPT") return failed(reasonOf(error));
+      if (error instanceof StoreError && error.code === "CORRUPT") return failed(formatSendError(error));
       throw error;
     }
   }
 
   /** One line when a contact point stops to take messages, and one when it does again. */
-  function note({ contactPointName, tenant, type }: DueNotification, id: number, outcome: Outcome): Outcome {
+  function note(
+    { contactPointName, tenant, type }: DueNotification,
+    id: number,
+    outcome: SendOutcome,
+  ): SendOutcome {
     const before = troubles.failures(id);
     const about = { contactPoint: id, name: contactPointName, type, tenant };
     const { isDelivered, isTransient, answer } = outcome;
@@ -190,15 +194,15 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         ({ id }) => !busy.has(id) && !troubles.isWaiting(id) && !faults.isWaiting(id),
       );
       // Tenants take turns: one contact point of each, then a second of each.
-      const turns = groupByTenant(points);
+      const pointsByTenant = groupByTenant(points);
       // The first of them changes, so that nobody is always the last.
-      turns.push(...turns.splice(0, looks++ % Math.max(1, turns.length)));
-      while (turns.length > 0 && busy.size < sendingMax && !closing) {
-        const own = turns.shift() ?? [];
+      pointsByTenant.push(...pointsByTenant.splice(0, looks++ % Math.max(1, pointsByTenant.length)));
+      while (pointsByTenant.length > 0 && busy.size < sendingMax && !closing) {
+        const own = pointsByTenant.shift() ?? [];
         const [next, ...others] = own;
-        if (next === undefined || sendingOf(next.tenant) >= sendingOfTenantMax) continue;
+        if (next === undefined || countSending(next.tenant) >= sendingOfTenantMax) continue;
         await begin(next);
-        if (others.length > 0) turns.push(others);
+        if (others.length > 0) pointsByTenant.push(others);
       }
     },
     forgetGone: async () => {

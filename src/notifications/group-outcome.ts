@@ -5,7 +5,7 @@ import type {
   GroupOutcome,
   NotificationGroup,
 } from "../../store/metadata/notifications/notification-groups.js";
-import { type AlertMessage, alertsListedMax, type ToldAlert } from "./alert-message.js";
+import { type AlertInMessage, type AlertMessage, alertsListedMax } from "./alert-message.js";
 
 interface GroupState {
   readonly group: NotificationGroup;
@@ -58,10 +58,10 @@ export function decide(state: GroupState, now: number): Decision {
     wantsToSpeak && !speaks ? Math.min(mutedUntil ?? now, now + lookAgainMs) : null,
     held.length > 0 ? now + lookAgainMs : null,
     // Kept for its interval, so that an alert that comes and goes is not told each time.
-    isEmpty ? intervalEnd(after) : laterOf(repeatAt(after), now),
+    isEmpty ? intervalEnd(after) : nextLook(repeatAt(after), now),
   ].filter((at) => at !== null);
   return {
-    message: speaks ? messageOf(state, { began, ended, firing }, isRepeat) : null,
+    message: speaks ? createMessage(state, { began, ended, firing }, isRepeat) : null,
     outcome: { ...outcome, isOver, nextAt: isOver || looks.length === 0 ? null : Math.min(...looks) },
   };
 }
@@ -71,7 +71,7 @@ const hasEnded = ({ endTime }: GroupMember): boolean => endTime !== null;
 const isPast = (at: number | null, now: number): boolean => at !== null && at <= now;
 
 /** A time that is past, for what keeps silent: soon again. */
-const laterOf = (at: number | null, now: number): number | null =>
+const nextLook = (at: number | null, now: number): number | null =>
   at === null || at > now ? at : now + lookAgainMs;
 
 function repeatAt({ group: { sentAt }, route: { repeatInterval } }: GroupState): number | null {
@@ -88,7 +88,7 @@ interface Parts {
   readonly firing: readonly GroupMember[];
 }
 
-function messageOf(
+function createMessage(
   { route, group, timezone }: GroupState,
   { began, ended, firing }: Parts,
   isRepeat: boolean,
@@ -101,11 +101,11 @@ function messageOf(
     began: began.length + group.unlisted,
     ended: ended.length + began.filter(({ endTime }) => endTime !== null).length,
     firing: firing.length + group.unlisted,
-    alerts: about.slice(0, alertsListedMax).map(toldAlert),
+    alerts: about.slice(0, alertsListedMax).map(toAlertInMessage),
     more: Math.max(0, about.length - alertsListedMax) + group.unlisted,
   };
 }
 
-function toldAlert({ alert, endTime, told }: GroupMember): ToldAlert {
+function toAlertInMessage({ alert, endTime, told }: GroupMember): AlertInMessage {
   return { ...alert, status: endTime === null ? "firing" : "resolved", isNew: !told, endTime };
 }

@@ -7,7 +7,7 @@ import {
   type MailReservation,
   releaseMail,
 } from "../../store/metadata/notifications/mail-quota.js";
-import { failed, type Outcome, reasonOf, refused } from "../contact-points/sending.js";
+import { failed, formatSendError, refuseMessage, type SendOutcome } from "../contact-points/sending.js";
 
 /** Keeps each tenant's mail within its recipients an hour; other contact points are sent to as they are. */
 export interface MailQuota {
@@ -18,8 +18,8 @@ export interface MailQuota {
   send(
     point: OpenContactPoint,
     isTest: boolean,
-    send: (point: OpenContactPoint) => Promise<Outcome>,
-  ): Promise<Outcome>;
+    send: (point: OpenContactPoint) => Promise<SendOutcome>,
+  ): Promise<SendOutcome>;
 }
 
 /** The settings that hold the limits, as an outcome names them. */
@@ -39,7 +39,7 @@ export function createMailQuota(db: Db, limits: MailLimits, now: () => number): 
       const to = (point.settings.to as readonly string[]).slice(0, isTest ? testedMax : undefined);
       const recipients = to.length;
       if (recipientsMax > 0 && recipients > recipientsMax) {
-        return refused(`more addresses than ${settings.all} allows, which is ${recipientsMax}`);
+        return refuseMessage(`more addresses than ${settings.all} allows, which is ${recipientsMax}`);
       }
       const tests = isTest ? recipients : 0;
       const added = { tenant: point.tenant, recipients, tests };
@@ -49,7 +49,7 @@ export function createMailQuota(db: Db, limits: MailLimits, now: () => number): 
       } catch (error) {
         if (isTest) throw error;
         // On a full disk alerts still go out: one to each contact point, until its outcome can be stored.
-        if (!isDiskFull(error)) return failed(reasonOf(error));
+        if (!isDiskFull(error)) return failed(formatSendError(error));
       }
       if (typeof acquired === "number") {
         const used = isTest ? `${settings.all} or ${settings.tests}` : settings.all;

@@ -4,7 +4,7 @@ import type { Language } from "../../store/metadata/notifications/contact-points
 import { alertInEnglish } from "../http/alert-words.js";
 import { labels } from "../http/writing.js";
 import { createStamp } from "../views/context.js";
-import type { AlertMessage, ToldAlert } from "./alert-message.js";
+import type { AlertInMessage, AlertMessage } from "./alert-message.js";
 
 interface MessageTexts {
   /** One line. */
@@ -17,8 +17,8 @@ interface Words {
   readonly state: { readonly firing: string; readonly resolved: string; readonly repeat: string };
   readonly test: string;
   readonly counts: (message: AlertMessage) => string;
-  readonly name: (alert: ToldAlert) => string;
-  readonly content: (alert: ToldAlert) => string;
+  readonly name: (alert: AlertInMessage) => string;
+  readonly content: (alert: AlertInMessage) => string;
   readonly device: string;
   readonly product: string;
   readonly begun: string;
@@ -78,10 +78,10 @@ function messageTexts(message: AlertMessage, language: Language): MessageTexts {
     `${own.route}: ${message.route.name}`,
     "",
   ].join("\n");
-  return { subject: subjectOf(message, own), text };
+  return { subject: formatSubject(message, own), text };
 }
 
-function subjectOf(message: AlertMessage, own: Words): string {
+function formatSubject(message: AlertMessage, own: Words): string {
   const { alerts, more, kind, firing } = message;
   const state = firing === 0 ? own.state.resolved : kind === "repeat" ? own.state.repeat : own.state.firing;
   const [first] = alerts;
@@ -93,7 +93,7 @@ function subjectOf(message: AlertMessage, own: Words): string {
   return `[${state}] ${about}`;
 }
 
-function alertLines(alert: ToldAlert, own: Words, local: Zone): string[] {
+function alertLines(alert: AlertInMessage, own: Words, local: Zone): string[] {
   const stamp = createStamp(local);
   const state = alert.status === "firing" ? own.state.firing : own.state.resolved;
   const times = [`${own.begun} ${stamp(alert.startTime)}`];

@@ -1,4 +1,4 @@
-import { count, type Meter } from "../../ingest/meter.js";
+import { addCount, type Meter } from "../../ingest/meter.js";
 import { nextTurn } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
@@ -17,14 +17,14 @@ import { removeOldSilences } from "../../store/metadata/notifications/silences.j
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { every } from "../background/every.js";
 import { logRemoved } from "../background/log-removed.js";
-import type { Outcome } from "../contact-points/sending.js";
+import type { SendOutcome } from "../contact-points/sending.js";
 import type { Logger } from "../observability/log.js";
 import { type AlertMessage, sampleMessage } from "./alert-message.js";
 import { assignAlerts } from "./assign-alerts.js";
-import { createDeliveries } from "./deliver.js";
+import { createMessageDeliveries } from "./deliver.js";
 import { createMailQuota } from "./mail-quota.js";
 import { renderMessage, type Senders, sendMessage } from "./send-message.js";
-import { tellGroups } from "./tell-groups.js";
+import { notifyGroups } from "./tell-groups.js";
 import { createTemplateRenderer, previewMsMax } from "./templates.js";
 
 /** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
@@ -33,7 +33,7 @@ export interface Notifier {
    * Sends a test in the built-in texts at once, and stores its outcome. Returns the notification's record id too, or
    * that the tenant has as many tests under way, or within an hour, as it may.
    */
-  test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | LimitedTest>;
+  test(point: OpenContactPoint): Promise<(SendOutcome & { readonly id: number }) | LimitedTest>;
   /** What a message would say. @throws TemplateError */
   preview(
     point: Pick<OpenContactPoint, "tenant" | "type" | "language" | "subjectTemplate" | "bodyTemplate">,
@@ -89,17 +89,17 @@ export function startNotifier(deps: NotifierDeps): Notifier {
   const renderer = createTemplateRenderer();
   const quota = createMailQuota(db, deps.mailLimits, now);
   const ending = new AbortController();
-  const deliveries = createDeliveries({
+  const deliveries = createMessageDeliveries({
     ...deps,
     renderer,
     quota,
     ending: ending.signal,
-    onAttempt: (type, outcome) => count(meter.notifications, `${type} ${outcome}`),
+    onAttempt: (type, outcome) => addCount(meter.notifications, `${type} ${outcome}`),
   });
   let leaseUntil = 0;
 
   /** Alone with its metadata a process needs no lease. */
-  async function mayTell(): Promise<boolean> {
+  async function mayNotify(): Promise<boolean> {
     if (!db.shared) return true;
     const at = now();
     if (leaseUntil - at > leaseMs / 2) return true;
@@ -109,7 +109,7 @@ export function startNotifier(deps: NotifierDeps): Notifier {
   }
 
   /** Runs a step of each tenant in turn until there is nothing to do. */
-  async function inTurns(
+  async function inRoundRobin(
     tenants: readonly number[],
     step: (tenant: number) => Promise<boolean>,
   ): Promise<void> {
@@ -127,9 +127,9 @@ export function startNotifier(deps: NotifierDeps): Notifier {
 
   const jobs = [
     every(lookMs, "tell of alerts", log, async () => {
-      if (!(await mayTell())) return;
-      await inTurns(await tenantsOfOutbox(db), (tenant) => assignAlerts(db, tenant, now()));
-      await inTurns(await tenantsOfGroups(db), (tenant) => tellGroups(db, tenant, timezone, now()));
+      if (!(await mayNotify())) return;
+      await inRoundRobin(await tenantsOfOutbox(db), (tenant) => assignAlerts(db, tenant, now()));
+      await inRoundRobin(await tenantsOfGroups(db), (tenant) => notifyGroups(db, tenant, timezone, now()));
       await deliveries.look();
       meter.contactPointsFailing = deliveries.failing;
     }),
@@ -152,10 +152,12 @@ export function startNotifier(deps: NotifierDeps): Notifier {
   /** Tests under way, by tenant. */
   const testing = new Map<number, number>();
 
-  async function test(point: OpenContactPoint): Promise<(Outcome & { readonly id: number }) | LimitedTest> {
+  async function test(
+    point: OpenContactPoint,
+  ): Promise<(SendOutcome & { readonly id: number }) | LimitedTest> {
     const message: AlertMessage = sampleMessage("test", timezone, now());
     const outgoing = { message, id: await testMessageID(db) };
-    const send = (to: OpenContactPoint): Promise<Outcome> =>
+    const send = (to: OpenContactPoint): Promise<SendOutcome> =>
       sendMessage(renderer, deps.senders, to, outgoing, ending.signal);
     const outcome = await quota.send(point, true, send);
     const { retryAt, answer: reason } = outcome;

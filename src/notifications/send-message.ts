@@ -5,15 +5,15 @@ import {
   answerLengthMax,
   attempt,
   failed,
-  type Outcome,
-  reasonOf,
-  type Send,
+  formatSendError,
+  type SendOutcome,
+  type SendToContactPoint,
 } from "../contact-points/sending.js";
 import type { AlertMessage } from "./alert-message.js";
 import { messageDocument } from "./message-texts.js";
 import { renderMsMax, TemplateError, type TemplateRenderer } from "./templates.js";
 
-export type Senders = Readonly<Record<ContactType, Send>>;
+export type Senders = Readonly<Record<ContactType, SendToContactPoint>>;
 
 interface MessageTexts {
   readonly subject: string;
@@ -53,27 +53,27 @@ export async function sendMessage(
   point: OpenContactPoint,
   { message, id }: { readonly message: AlertMessage; readonly id: string },
   ending: AbortSignal,
-): Promise<Outcome> {
-  const send = async (author: Author): Promise<Outcome> => {
+): Promise<SendOutcome> {
+  const send = async (author: Author): Promise<SendOutcome> => {
     const { subject, body } = await renderMessage(renderer, author, message, renderMsMax);
     const made = { subject, body, id };
     const outcome = await attempt((signal) => senders[point.type](point, made, signal), ending);
     return { ...outcome, answer: blankSecrets(outcome.answer, point.secrets) };
   };
-  const told = await sendOrSayWhyNot(send, point, message);
-  return { ...told, answer: told.answer.slice(0, answerLengthMax) };
+  const sendResult = await sendOrSayWhyNot(send, point, message);
+  return { ...sendResult, answer: sendResult.answer.slice(0, answerLengthMax) };
 }
 
 async function sendOrSayWhyNot(
-  send: (author: Author) => Promise<Outcome>,
+  send: (author: Author) => Promise<SendOutcome>,
   point: OpenContactPoint,
   { kind }: AlertMessage,
-): Promise<Outcome> {
+): Promise<SendOutcome> {
   const inBuiltInTexts = { ...point, subjectTemplate: null, bodyTemplate: null };
   try {
     return await send(kind === "test" ? inBuiltInTexts : point);
   } catch (error) {
-    if (!(error instanceof TemplateError)) return failed(reasonOf(error));
+    if (!(error instanceof TemplateError)) return failed(formatSendError(error));
     const reason = `cannot render the ${error.field} template: ${error.message}`;
     const outcome = await send(inBuiltInTexts);
     return { ...outcome, answer: `${reason}; sent in the built-in words: ${outcome.answer}` };

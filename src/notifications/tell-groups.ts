@@ -1,5 +1,5 @@
 import { storedZone } from "../../query/zone.js";
-import { createBreather } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type AlertMatcher, matches } from "../../store/metadata/notifications/alert-matcher.js";
 import { groupsOfDevices } from "../../store/metadata/notifications/alert-outbox.js";
@@ -8,7 +8,7 @@ import {
   dropGroup,
   dueGroups,
   type GroupMember,
-  groupMembers,
+  listGroupMembers,
   type NotificationGroup,
   settleGroup,
 } from "../../store/metadata/notifications/notification-groups.js";
@@ -25,7 +25,7 @@ const waitingOfTenantMax = 1000;
  * Makes the messages of a tenant's groups that are due, a few of them; false if there is nothing more to do now.
  * @param timezone the deployment's
  */
-export async function tellGroups(db: Db, tenant: number, timezone: string, now: number): Promise<boolean> {
+export async function notifyGroups(db: Db, tenant: number, timezone: string, now: number): Promise<boolean> {
   let waiting = await waitingCount(db, tenant);
   if (waiting >= waitingOfTenantMax) return false;
   const due = await dueGroups(db, tenant, now, groupsPerStep);
@@ -37,7 +37,7 @@ export async function tellGroups(db: Db, tenant: number, timezone: string, now: 
     const route = routes.get(group.routeIntID);
     if (route === undefined) {
       await dropGroup(db, group.id);
-    } else if (await tellGroup(db, group, route, { silences, timezone, now })) {
+    } else if (await notifyGroup(db, group, route, { silences, timezone, now })) {
       waiting += route.contactPoints.length;
     }
   }
@@ -51,14 +51,14 @@ interface Surroundings {
 }
 
 /** Whether it had something to say. */
-async function tellGroup(
+async function notifyGroup(
   db: Db,
   group: NotificationGroup,
   route: AlertRoute,
   { silences, timezone, now }: Surroundings,
 ): Promise<boolean> {
-  const members = await groupMembers(db, group.id, now);
-  const silenced = await silencedOf(db, members, silences);
+  const members = await listGroupMembers(db, group.id, now);
+  const silenced = await listSilenced(db, members, silences);
   const muted = mutedUntil(route.muteWindows, storedZone(route.timezone ?? timezone), now);
   const state = { group, route, members, silenced, mutedUntil: muted, timezone };
   const { outcome, message } = decide(state, now);
@@ -72,7 +72,7 @@ async function tellGroup(
   return message !== null;
 }
 
-async function silencedOf(
+async function listSilenced(
   db: Db,
   members: readonly GroupMember[],
   silences: readonly AlertMatcher[],
@@ -82,12 +82,12 @@ async function silencedOf(
   const devices = [...new Set(members.map(({ alert }) => alert.deviceIntID))];
   const named = silences.flatMap(({ groupIntID }) => groupIntID ?? []);
   const groups = await groupsOfDevices(db, devices, [...new Set(named)]);
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   for (const member of members) {
     const { alert } = member;
     const matched = { ...alert, groups: groups.get(alert.deviceIntID) ?? new Set<number>() };
     if (silences.some((silence) => matches(silence, matched))) found.add(member);
-    await breathe();
+    await yieldIfDue();
   }
   return found;
 }

@@ -5,7 +5,7 @@ import {
   monitorEventLoopDelay,
 } from "node:perf_hooks";
 import type { LiveFeed } from "../../ingest/live/feed.js";
-import { count, type Meter } from "../../ingest/meter.js";
+import { addCount, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Follower } from "../../store/journal/set-aside.js";
@@ -218,7 +218,7 @@ export function createStatus(sources: StatusSources): Status {
     notReady,
     degraded,
     note: sources.troubles.note,
-    clockJumped: (jump) => count(clockJumps, jump),
+    clockJumped: (jump) => addCount(clockJumps, jump),
     certificateEnds: (certificate, end) => {
       certificateEnds.set(certificate, end);
     },

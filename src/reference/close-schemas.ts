@@ -1,14 +1,14 @@
 /** The part of OpenAPI 3.1 and JSON Schema that our document uses. */
-export interface Schema {
+export interface JSONSchema {
   $ref?: string;
   type?: string | readonly string[];
-  properties?: Record<string, Schema>;
+  properties?: Record<string, JSONSchema>;
   required?: string[];
-  additionalProperties?: boolean | Schema;
-  items?: Schema;
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
+  additionalProperties?: boolean | JSONSchema;
+  items?: JSONSchema;
+  anyOf?: JSONSchema[];
+  oneOf?: JSONSchema[];
+  allOf?: JSONSchema[];
   enum?: readonly unknown[];
   const?: unknown;
   format?: string;
@@ -21,12 +21,12 @@ export interface Schema {
 }
 
 export interface Media {
-  schema?: Schema;
+  schema?: JSONSchema;
   example?: unknown;
   examples?: Record<string, object>;
 }
 
-export interface Answer {
+export interface DocumentedResponse {
   $ref?: string;
   description: string;
   headers?: Record<string, object>;
@@ -39,39 +39,39 @@ export interface Parameter {
   in: string;
   required?: boolean;
   description?: string;
-  schema: Schema;
+  schema: JSONSchema;
   example?: unknown;
 }
 
-export interface Operation {
+export interface DocumentedOperation {
   operationId: string;
   tags: string[];
   summary: string;
   security?: object[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, Answer>;
+  responses: Record<string, DocumentedResponse>;
 }
 
 export interface Document {
   openapi: string;
-  paths: Record<string, Record<string, Operation>>;
+  paths: Record<string, Record<string, DocumentedOperation>>;
   tags: { name: string; description: string }[];
   components: {
-    schemas?: Record<string, Schema>;
+    schemas?: Record<string, JSONSchema>;
     parameters?: object;
     headers?: object;
     examples?: object;
-    responses?: Record<string, Answer>;
+    responses?: Record<string, DocumentedResponse>;
   };
 }
 
-export function operationsOf(document: Document): Operation[] {
+export function listOperations(document: Document): DocumentedOperation[] {
   return Object.values(document.paths).flatMap((path) => Object.values(path));
 }
 
 /** The schema that a reference points to. */
-export function resolve(document: Document, schema: Schema): Schema {
+export function resolve(document: Document, schema: JSONSchema): JSONSchema {
   if (schema.$ref === undefined) return schema;
   const found = document.components.schemas?.[schema.$ref.replace("#/components/schemas/", "")];
   if (found === undefined) throw new Error(`cannot find ${schema.$ref}`);
@@ -85,9 +85,9 @@ export function resolve(document: Document, schema: Schema): Schema {
 export function closeAnswers(document: Document): void {
   const schemas = document.components.schemas ?? {};
   for (const schema of Object.values(schemas)) flatten(document, schema);
-  const asked = new Set<Schema>();
-  const answered = new Set<Schema>();
-  for (const { requestBody, responses } of operationsOf(document)) {
+  const asked = new Set<JSONSchema>();
+  const answered = new Set<JSONSchema>();
+  for (const { requestBody, responses } of listOperations(document)) {
     for (const { schema } of Object.values(requestBody?.content ?? {})) collect(document, schema, asked);
     for (const { content } of Object.values(responses)) {
       for (const { schema } of Object.values(content ?? {})) collect(document, schema, answered);
@@ -99,7 +99,7 @@ export function closeAnswers(document: Document): void {
   }
 }
 
-function collect(document: Document, schema: Schema | undefined, found: Set<Schema>): void {
+function collect(document: Document, schema: JSONSchema | undefined, found: Set<JSONSchema>): void {
   if (schema === undefined) return;
   flatten(document, schema);
   const own = resolve(document, schema);
@@ -108,14 +108,14 @@ function collect(document: Document, schema: Schema | undefined, found: Set<Sche
   for (const inner of within(own)) collect(document, inner, found);
 }
 
-function within(schema: Schema): Schema[] {
+function within(schema: JSONSchema): JSONSchema[] {
   const { properties = {}, items, anyOf = [], oneOf = [], additionalProperties } = schema;
   const more = typeof additionalProperties === "object" ? [additionalProperties] : [];
   return [...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf, ...more];
 }
 
 /** Turns an extended object, written as `allOf` of its base and its additions, into one object that can be closed. */
-function flatten(document: Document, schema: Schema): void {
+function flatten(document: Document, schema: JSONSchema): void {
   if (schema.allOf === undefined) return;
   const parts = schema.allOf.map((part) => {
     const whole = resolve(document, part);

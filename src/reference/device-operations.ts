@@ -4,7 +4,14 @@
  */
 import type { ErrorCode } from "../http/errors.js";
 import { errorStatus } from "../http/errors.js";
-import type { Answer, Document, Media, Operation, Parameter, Schema } from "./close-schemas.js";
+import type {
+  Document,
+  DocumentedOperation,
+  DocumentedResponse,
+  JSONSchema,
+  Media,
+  Parameter,
+} from "./close-schemas.js";
 import { errorExamples } from "./examples.js";
 import { errorText } from "./texts.js";
 
@@ -47,21 +54,21 @@ const inPath = (name: string, description: string): Parameter => ({
   schema: { type: "string" },
 });
 
-const message: Answer = {
+const message: DocumentedResponse = {
   description: "The oldest message that waits, with `Topic` and `Message-Id`.",
   content: { "application/octet-stream": text('{"relay":1}') },
 };
-const nothing: Answer = { description: "Done; the body is empty." };
+const nothing: DocumentedResponse = { description: "Done; the body is empty." };
 
-interface DeviceOperation extends Pick<Operation, "operationId" | "summary"> {
+interface DeviceOperation extends Pick<DocumentedOperation, "operationId" | "summary"> {
   readonly method: "get" | "post" | "delete";
   readonly path: string;
   readonly parameters?: Parameter[];
   readonly body?: Record<string, Media>;
-  readonly answers: Record<string, Answer>;
+  readonly answers: Record<string, DocumentedResponse>;
   readonly errors?: readonly ErrorCode[];
   /** The schema of its errors, where it differs from the common one. */
-  readonly schema?: Schema;
+  readonly schema?: JSONSchema;
 }
 
 const operations: readonly DeviceOperation[] = [
@@ -158,22 +165,25 @@ export function addDeviceOperations(document: Document): void {
     errors = [],
     schema,
   } of operations) {
-    const operation: Operation = {
+    const operation: DocumentedOperation = {
       operationId,
       tags: [deviceTag],
       summary,
       security: [{ device: [] }],
       parameters,
       ...(body === undefined ? {} : { requestBody: { content: body } }),
-      responses: { ...answers, ...failuresOf([...always, ...errors], schema) },
+      responses: { ...answers, ...describeFailures([...always, ...errors], schema) },
     };
     document.paths[path] = { ...document.paths[path], [method]: operation };
   }
 }
 
-const ofAll: Schema = { $ref: "#/components/schemas/Error" };
+const ofAll: JSONSchema = { $ref: "#/components/schemas/Error" };
 
-function failuresOf(codes: readonly ErrorCode[], schema: Schema = ofAll): Record<string, Answer> {
+function describeFailures(
+  codes: readonly ErrorCode[],
+  schema: JSONSchema = ofAll,
+): Record<string, DocumentedResponse> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
@@ -181,13 +191,13 @@ function failuresOf(codes: readonly ErrorCode[], schema: Schema = ofAll): Record
   return Object.fromEntries(
     [...byStatus].map(([status, some]) => {
       const description = some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" ");
-      const examples = Object.fromEntries(some.map((code) => [code, exampleOf(code, schema)]));
+      const examples = Object.fromEntries(some.map((code) => [code, describeExample(code, schema)]));
       return [String(status), { description, content: { "application/json": { schema, examples } } }];
     }),
   );
 }
 
-function exampleOf(code: ErrorCode, schema: Schema): object {
+function describeExample(code: ErrorCode, schema: JSONSchema): object {
   if (schema === ofAll) return { $ref: `#/components/examples/${code}` };
   const { value } = errorExamples[code] as { readonly value: object };
   return { value: { code: "invalid", ...value } };

@@ -3,19 +3,19 @@ import { version } from "../host/version.js";
 import type { Access } from "../http/caller.js";
 import { type ErrorCode, errorStatus } from "../http/errors.js";
 import { pageLimitDefault, pageLimitMax } from "../http/list-query.js";
-import type { Route, RouteSpec, Shape } from "../http/route.js";
+import type { Route, RouteShape, RouteSpec } from "../http/route.js";
 import {
-  type Answer,
   closeAnswers,
   type Document,
-  operationsOf,
+  type DocumentedResponse,
+  type JSONSchema,
+  listOperations,
   type Parameter,
-  type Schema,
 } from "./close-schemas.js";
 import { addDeviceOperations, deviceTag } from "./device-operations.js";
 import { addExamples, errorExamples } from "./examples.js";
 import { partsPath } from "./files.js";
-import { addHeaders, headers, headersOf } from "./headers.js";
+import { addHeaders, describeHeaders, headers } from "./headers.js";
 import { operationIDs } from "./operation-ids.js";
 import { errorText, introduction, tagTexts } from "./texts.js";
 
@@ -106,8 +106,8 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
     operationId,
     tags: [spec.tag],
     summary: spec.summary,
-    security: securityOf(spec.access),
-    request: requestOf(spec, b?.shape),
+    security: describeSecurity(spec.access),
+    request: describeRequest(spec, b?.shape),
     responses: {
       [answer.status]: {
         description: schema === undefined ? "Done; the body is empty." : "Success.",
@@ -115,12 +115,12 @@ function register(app: OpenAPIHono, { spec, b }: Route, operationId: string): vo
           ? {}
           : { content: Object.fromEntries([...types.map((type) => [type, { schema }]), ...texts]) }),
       },
-      ...failuresOf(spec),
+      ...describeFailures(spec),
     },
   });
 }
 
-function securityOf(access: Access): Record<string, string[]>[] {
+function describeSecurity(access: Access): Record<string, string[]>[] {
   if (access === "public") return [];
   return access === "share" ? [{ share: [] }] : [{ bearer: [] }, { basic: [] }];
 }
@@ -130,7 +130,7 @@ function either(a: z.ZodType | undefined, b: z.ZodType | undefined): z.ZodType |
   return a === undefined || b === undefined || a === b ? (a ?? b) : z.union([a, b]);
 }
 
-function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
+function describeRequest(spec: RouteSpec<RouteShape>, shapeB: RouteShape | undefined) {
   const { params, body } = spec.shape ?? {};
   // A parameter of either variant is accepted in both.
   const queries = [spec.shape?.query, shapeB?.query].filter((one) => one !== undefined);
@@ -146,15 +146,15 @@ function requestOf(spec: RouteSpec<Shape>, shapeB: Shape | undefined) {
   };
 }
 
-function errorsOfAskers(access: Access): readonly ErrorCode[] {
+function authenticationErrors(access: Access): readonly ErrorCode[] {
   if (access === "public") return [];
   return access === "share" ? ["AUTH_FAILED", "TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"] : callerErrors;
 }
 
-function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: string }> {
+function describeFailures(spec: RouteSpec<RouteShape>): Record<string, { description: string }> {
   const codes = new Set<ErrorCode>([
     ...commonErrors,
-    ...errorsOfAskers(spec.access),
+    ...authenticationErrors(spec.access),
     ...(spec.shape?.body === undefined && spec.upload === undefined ? [] : bodyErrors),
     ...(spec.shape?.params === undefined ? [] : ["DATA_NOT_FOUND" as const]),
     ...(spec.errors ?? []),
@@ -168,32 +168,32 @@ function failuresOf(spec: RouteSpec<Shape>): Record<string, { description: strin
 
 /** Makes error answers shared: each set of codes that a route may give with one status appears once. */
 function shareFailures(document: Document): void {
-  const responses: Record<string, Answer> = {
+  const responses: Record<string, DocumentedResponse> = {
     "405.METHOD_NOT_ALLOWED": failure("405", "METHOD_NOT_ALLOWED"),
   };
-  for (const operation of operationsOf(document)) {
+  for (const operation of listOperations(document)) {
     for (const [status, { description: codes }] of Object.entries(operation.responses)) {
       if (status < "400") continue;
       const name = `${status}.${codes}`;
       responses[name] ??= failure(status, codes);
-      operation.responses[status] = { $ref: `#/components/responses/${name}` } as Answer;
+      operation.responses[status] = { $ref: `#/components/responses/${name}` } as DocumentedResponse;
     }
   }
   document.components.responses = responses;
 }
 
-function failure(status: string, codes: string): Answer {
+function failure(status: string, codes: string): DocumentedResponse {
   const some = codes.split(".") as ErrorCode[];
   const examples = Object.fromEntries(some.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   return {
     description: some.map((code) => `\`${code}\`: ${errorText[code]}.`).join(" "),
-    headers: headersOf(status),
+    headers: describeHeaders(status),
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" }, examples } },
   };
 }
 
 /** Parameters that every list has. */
-const known: Readonly<Record<string, Schema>> = {
+const known: Readonly<Record<string, JSONSchema>> = {
   _page: { type: "integer", minimum: 1, default: 1 },
   _limit: { type: "integer", minimum: 1, maximum: pageLimitMax, default: pageLimitDefault },
 };
@@ -202,7 +202,7 @@ const types: Readonly<Record<string, string>> = { integer: "integer", real: "num
 
 /** Describes the form of query parameters, which are read as text. */
 function describeParameters(document: Document): void {
-  for (const { parameters = [] } of operationsOf(document)) {
+  for (const { parameters = [] } of listOperations(document)) {
     for (const one of parameters) if (one.in === "query") describe(one);
   }
 }

@@ -59,7 +59,7 @@ function illustrate(document: Document, media: Media, found: readonly LabelledEx
 function labelled(a: readonly RecordedExample[], b: readonly RecordedExample[]): LabelledExample[] {
   const onlyB = b.filter(({ form }) => !hasForm(a, form));
   const name = (one: RecordedExample, others: readonly RecordedExample[], variant: string): string => {
-    const word = wordOf(one.form);
+    const word = formatFormName(one.form);
     if (onlyB.length === 0 || hasForm(a, one.form) === hasForm(b, one.form)) return word;
     return others.length > 1 ? `${variant}: ${word}` : variant;
   };
@@ -70,7 +70,7 @@ function labelled(a: readonly RecordedExample[], b: readonly RecordedExample[]):
 }
 
 /** `DataStreamCreate` → data stream */
-function wordOf(form: string | null): string {
+function formatFormName(form: string | null): string {
   const name = (form ?? "").replace(/(Create|Edit|Stored|Detail|Listed)?B?$/, "");
   return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }

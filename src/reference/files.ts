@@ -13,13 +13,13 @@ export function served(read: () => Promise<Buffer>): () => Promise<ServedFile> {
   return () => {
     file ??= read().then((read) => {
       const bytes = Uint8Array.from(read);
-      return { bytes, etag: `"${hashOf(bytes)}"` };
+      return { bytes, etag: `"${hashFile(bytes)}"` };
     });
     return file;
   };
 }
 
-function hashOf(bytes: Uint8Array): string {
+function hashFile(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
 }
 

@@ -1,4 +1,4 @@
-import { type Answer, type Document, resolve, type Schema } from "./close-schemas.js";
+import { type Document, type DocumentedResponse, type JSONSchema, resolve } from "./close-schemas.js";
 
 const text = { type: "string" };
 const count = { type: "integer", minimum: 0 };
@@ -66,7 +66,7 @@ export function addHeaders(document: Document): void {
         const special: Name[] = status < "400" ? [...(byPath[path] ?? [])] : [];
         if (status < "400" && path.startsWith("/api/")) special.push("Vary");
         if (status < "300" && mayBeCut(document, answer)) special.push("Truncated");
-        answer.headers = headersOf(status, special);
+        answer.headers = describeHeaders(status, special);
       }
     }
   }
@@ -100,25 +100,25 @@ export function addHeaders(document: Document): void {
 }
 
 /** References to the headers that every answer of that status has, and to those special to it. */
-export function headersOf(status: string, special: readonly Name[] = []): Record<string, object> {
+export function describeHeaders(status: string, special: readonly Name[] = []): Record<string, object> {
   const names = new Set<Name>(["X-Request-Id", "Api-Variant", ...(byStatus[status] ?? []), ...special]);
   return Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function mayBeCut(document: Document, { content = {} }: Answer): boolean {
+function mayBeCut(document: Document, { content = {} }: DocumentedResponse): boolean {
   const { schema } = content["application/json"] ?? {};
   return schema !== undefined && forms(document, schema).some((one) => isPage(one) || hasBounded(one));
 }
 
-function forms(document: Document, schema: Schema): Schema[] {
+function forms(document: Document, schema: JSONSchema): JSONSchema[] {
   const own = resolve(document, schema);
   return own.anyOf === undefined ? [own] : own.anyOf.flatMap((one) => forms(document, one));
 }
 
-function isPage({ properties = {} }: Schema): boolean {
+function isPage({ properties = {} }: JSONSchema): boolean {
   return "items" in properties && "meta" in properties;
 }
 
-function hasBounded({ properties = {} }: Schema): boolean {
+function hasBounded({ properties = {} }: JSONSchema): boolean {
   return boundedFields.some((field) => field in properties);
 }

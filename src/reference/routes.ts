@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { type Answer, type Route, route } from "../http/route.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
 import { documentFile, libraryFile, partsPath, type ServedFile, served } from "./files.js";
 import { contentSecurityPolicy, pageHtml, pageScript, pageStyle } from "./page.js";
 
@@ -65,7 +65,7 @@ function serve({ path, summary, type, schema, headers = {}, file }: Served): Rou
     tag,
     summary,
     answer: { status: 200, schema, type: type.split(";")[0] ?? type },
-    handle: async ({ request }): Promise<Answer> => {
+    handle: async ({ request }): Promise<RouteAnswer> => {
       const { bytes, etag } = await file();
       const all = {
         ETag: etag,

@@ -7,19 +7,19 @@ import { groupIDs } from "../../store/metadata/groups/groups.js";
 import type { AlertMatcher } from "../../store/metadata/notifications/alert-matcher.js";
 import { productIDs } from "../../store/metadata/products/products.js";
 import { invalid } from "../http/errors.js";
-import { code, integer, name } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, integerField, name } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 
 /** Fields of routes and silences that say which alerts they are about; one that is absent or null matches every alert. */
 export const matcherFields = {
   severities: z
-    .array(code(...codesOf("alertSeverity")))
+    .array(codeField(...listCodes("alertSeverity")))
     .min(1)
     .max(4),
   alertName: name,
-  productIntID: integer(1),
-  groupIntID: integer(1),
-  deviceIntID: integer(1),
+  productIntID: integerField(1),
+  groupIntID: integerField(1),
+  deviceIntID: integerField(1),
 };
 
 const tables = {
@@ -47,7 +47,7 @@ export async function checkMatcher(
 }
 
 /** Fields that are absent match all. */
-export function matcherOf(
+export function parseMatcher(
   body: { readonly [K in keyof AlertMatcher]?: AlertMatcher[K] | undefined },
 ): AlertMatcher {
   const {

@@ -16,13 +16,13 @@ import {
   updateAlertRoute,
 } from "../../store/metadata/notifications/alert-routes.js";
 import { contactPointIDs } from "../../store/metadata/notifications/contact-points.js";
-import { invalid, limited } from "../http/errors.js";
-import { code, createBody, editBody, integer, name, present } from "../http/fields.js";
+import { invalid, resourceLimited } from "../http/errors.js";
+import { codeField, createBody, editBody, integerField, name, present } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { muteWindowsMax } from "../notifications/mute-windows.js";
 import { alertRoute, alertRouteSchema } from "../views/alert-routes.js";
-import { checkMatcher, matcherFields, matcherOf } from "./alert-matcher.js";
+import { checkMatcher, matcherFields, parseMatcher } from "./alert-matcher.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
@@ -31,7 +31,7 @@ const path = "/api/v1/alert_routes";
 
 const clock = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
 const muteWindow = z.strictObject({
-  days: z.array(integer(1, 7)).min(1).max(7).openapi({ description: "of the beginning; 1 is Monday" }),
+  days: z.array(integerField(1, 7)).min(1).max(7).openapi({ description: "of the beginning; 1 is Monday" }),
   from: clock,
   to: clock.openapi({ description: "up to the beginning: on the next day" }),
 });
@@ -42,7 +42,7 @@ function isZone(text: string, context: z.core.$RefinementCtx): void {
 }
 
 const contactPointRef = z
-  .union([integer(1), z.object({ id: integer(1) }).transform(({ id }) => id)])
+  .union([integerField(1), z.object({ id: integerField(1) }).transform(({ id }) => id)])
   .openapi({ anyOf: [{ type: "integer" }, { type: "object", properties: { id: { type: "integer" } } }] });
 
 const required = {
@@ -54,17 +54,19 @@ const required = {
     .openapi({ description: "record ids, or records as they are read" }),
 };
 const optional = {
-  enable: code(0, 1),
+  enable: codeField(0, 1),
   ...matcherFields,
   groupBy: z.array(z.enum(groupings)).max(4),
-  wait: integer(0, 3600).openapi({ description: "seconds from the first alert of a group to its message" }),
-  groupInterval: integer(10, 86_400).openapi({
+  wait: integerField(0, 3600).openapi({
+    description: "seconds from the first alert of a group to its message",
+  }),
+  groupInterval: integerField(10, 86_400).openapi({
     description: "the least seconds between messages of a group with something new",
   }),
-  repeatInterval: integer(0, 30 * 86_400).openapi({
+  repeatInterval: integerField(0, 30 * 86_400).openapi({
     description: "seconds after which what goes on is told again; 0: never",
   }),
-  sendResolved: code(0, 1).openapi({ description: "whether the end of an alert is told" }),
+  sendResolved: codeField(0, 1).openapi({ description: "whether the end of an alert is told" }),
   muteWindows: z
     .array(muteWindow)
     .max(muteWindowsMax)
@@ -125,11 +127,11 @@ export function alertRouteRoutes(deps: AppDeps): Route[] {
         await check(db, caller.tenant, body);
         const input: AlertRouteInput = {
           ...withDefaults(body),
-          ...matcherOf(body),
+          ...parseMatcher(body),
           name: body.name,
           contactPoints: body.contactPoints,
         };
-        const made = await createAlertRoute(db, caller, now(), input).catch(limited);
+        const made = await createAlertRoute(db, caller, now(), input).catch(resourceLimited);
         return { status: 201, body: alertRoute(made, writing) };
       },
     }),

@@ -3,22 +3,22 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
-import { code, integer, name, text } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, integerField, name, textField } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";
 
 export const fixed = ["productID", "productIntID"] as const;
 const secondsMax = 30 * 86_400;
 
-export const required = {
+export const requiredRuleField = {
   alertName: name,
-  dataPointIntID: integer(1),
-  condition: text.min(1, "must not be empty"),
+  dataPointIntID: integerField(1),
+  condition: textField.min(1, "must not be empty"),
 };
-export const optional = {
-  alertContent: text,
-  alertSeverity: code(...codesOf("alertSeverity")),
-  duration: integer(0, secondsMax),
+export const optionalRuleField = {
+  alertContent: textField,
+  alertSeverity: codeField(...listCodes("alertSeverity")),
+  duration: integerField(0, secondsMax),
 };
 
 /** Returns the rule's data point. @throws ApiError PARAMETER_INVALID naming dataPointIntID or condition */

@@ -2,28 +2,28 @@ import { z } from "@hono/zod-openapi";
 import { createComputing } from "../../query/formula/computing.js";
 import { instantPointsMax } from "../../query/instants.js";
 import { timeWriters } from "../../query/time-text.js";
-import { kindOf } from "../../store/metadata/products/data-points.js";
+import { toSeriesKind } from "../../store/metadata/products/data-points.js";
 import { backtestRule, spansMax } from "../alerts/backtest-rule.js";
 import { invalid } from "../http/errors.js";
-import { createBody, fixedFields, integer, refuseChanged, text } from "../http/fields.js";
+import { createBody, fixedFields, integerField, refuseChanged, textField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int } from "../http/schemas.js";
-import { checkRule, fixed, optional, required } from "./alert-rule-draft.js";
-import { queryOf, timeOrText } from "./data-body.js";
+import { intSchema } from "../http/schemas.js";
+import { checkRule, fixed, optionalRuleField, requiredRuleField } from "./alert-rule-draft.js";
+import { parseChartQuery, timeOrText } from "./data-body.js";
 import { readQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
 const dataFields = {
-  deviceID: text,
-  deviceIntID: integer(1),
+  deviceID: textField,
+  deviceIntID: integerField(1),
   endTime: timeOrText,
-  timezone: text,
-  timeFormat: text,
+  timezone: textField,
+  timeFormat: textField,
 };
-const { dataPointIntID, condition, alertName } = required;
+const { dataPointIntID, condition, alertName } = requiredRuleField;
 const body = createBody(
   { dataPointIntID, condition, startTime: timeOrText },
-  { ...optional, alertName, ...dataFields },
+  { ...optionalRuleField, alertName, ...dataFields },
 )
   .extend(fixedFields(fixed))
   .openapi("AlertRulePreview");
@@ -35,11 +35,11 @@ const answer = z
       z.object({
         startTime: time,
         endTime: time.nullable().openapi({ description: "null: it would still last" }),
-        alertTimes: int.openapi({ description: "how many times of the values it lasted" }),
+        alertTimes: intSchema.openapi({ description: "how many times of the values it lasted" }),
         firstValue: z.number().nullable().openapi({ description: "of the data point, when it began" }),
       }),
     ),
-    points: int.openapi({ description: "that were looked at" }),
+    points: intSchema.openapi({ description: "that were looked at" }),
     isTruncated: z.boolean(),
     leftFrom: time.nullable().openapi({ description: "where it was truncated: the first time left out" }),
   })
@@ -62,7 +62,10 @@ export function alertRulePreviewRoutes(deps: AppDeps): Route[] {
         const { dataPointIntID, condition } = body;
         const point = await checkRule(deps.db, caller.tenant, { dataPointIntID, condition }, null);
         refuseChanged(body, point, fixed);
-        const query = { ...queryOf(body, [...Object.keys(dataFields), "startTime"]), time_unit: "real" };
+        const query = {
+          ...parseChartQuery(body, [...Object.keys(dataFields), "startTime"]),
+          time_unit: "real",
+        };
         const { device, range, format } = await readQuery(deps, caller.tenant, query);
         if (device.productIntID !== point.productIntID) {
           throw invalid({ dataPointIntID: "must be a data point of the device's product" });
@@ -71,7 +74,8 @@ export function alertRulePreviewRoutes(deps: AppDeps): Route[] {
         if (start >= stop) throw invalid({ startTime: "the range must end after it starts" });
         const found = await backtestRule(
           deps.series.under(request.signal),
-          (device, { field, pointDataType }) => deps.refs.of(device, { field, kind: kindOf(pointDataType) }),
+          (device, { field, pointDataType }) =>
+            deps.refs.of(device, { field, kind: toSeriesKind(pointDataType) }),
           {
             rule: { dataPointIntID, condition, duration: body.duration ?? 0 },
             device,

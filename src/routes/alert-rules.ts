@@ -11,12 +11,12 @@ import {
   updateAlertRule,
 } from "../../store/metadata/alerts/alert-rules.js";
 import { devicesOfAlerts } from "../../store/metadata/alerts/alerts.js";
-import { invalid, limited } from "../http/errors.js";
+import { invalid, resourceLimited } from "../http/errors.js";
 import { createBody, editBody, fixedFields, present, refuseChanged } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { alertRule, alertRuleSchema } from "../views/alert-rules.js";
-import { checkRule, fixed, optional, required } from "./alert-rule-draft.js";
+import { checkRule, fixed, optionalRuleField, requiredRuleField } from "./alert-rule-draft.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
@@ -25,8 +25,12 @@ const defaultSeverity = 2;
 /** How often a rule is checked again because somebody edits its condition or data point at the same time. */
 const editTriesMax = 3;
 
-const create = createBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleCreate");
-const edit = editBody(required, optional).extend(fixedFields(fixed)).openapi("AlertRuleEdit");
+const create = createBody(requiredRuleField, optionalRuleField)
+  .extend(fixedFields(fixed))
+  .openapi("AlertRuleCreate");
+const edit = editBody(requiredRuleField, optionalRuleField)
+  .extend(fixedFields(fixed))
+  .openapi("AlertRuleEdit");
 
 export function alertRuleRoutes(deps: AppDeps): Route[] {
   const { db, now } = deps;
@@ -68,7 +72,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
           alertContent: input.alertContent ?? input.alertName,
           alertSeverity: input.alertSeverity ?? defaultSeverity,
           duration: input.duration ?? 0,
-        } as AlertRuleInput).catch(limited);
+        } as AlertRuleInput).catch(resourceLimited);
         return { status: 201, body: alertRule(rule, writing) };
       },
     }),
@@ -98,7 +102,7 @@ export function alertRuleRoutes(deps: AppDeps): Route[] {
             ...(changes.alertContent === null ? { alertContent: draft.alertName } : {}),
             ...(changes.alertSeverity === null ? { alertSeverity: defaultSeverity } : {}),
             ...(changes.duration === null ? { duration: 0 } : {}),
-          } as Partial<AlertRuleInput>).catch(limited);
+          } as Partial<AlertRuleInput>).catch(resourceLimited);
           if (edited !== null) return { status: 200, body: alertRule(edited, writing) };
         }
         throw new StoreError("UNAVAILABLE", "cannot edit the rule: others edit it all the time");

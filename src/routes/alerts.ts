@@ -12,7 +12,7 @@ import {
 } from "../../store/metadata/alerts/alerts.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
 import type { Route } from "../http/route.js";
-import { int, stampOrNull, stampText } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText } from "../http/schemas.js";
 import { currentAlert, historyAlert } from "../views/alerts.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
@@ -21,12 +21,12 @@ const tag = "Alerts";
 
 const current = z
   .object({
-    id: int,
+    id: intSchema,
     alertName: z.string(),
     alertContent: z.string(),
-    alertSeverity: int,
+    alertSeverity: intSchema,
     alertSeverityLabel: z.string(),
-    alertTimes: int,
+    alertTimes: intSchema,
     alertDetail: z.record(z.string(), z.unknown()),
     deviceID: z.string(),
     deviceName: z.string(),
@@ -48,10 +48,10 @@ const deleteSummary = {
 } as const;
 
 export function alertRoutes(deps: AppDeps): Route[] {
-  return [...routesOf(deps, "current"), ...routesOf(deps, "history")];
+  return [...createAlertRoutes(deps, "current"), ...createAlertRoutes(deps, "history")];
 }
 
-function routesOf(deps: AppDeps, state: AlertState): Route[] {
+function createAlertRoutes(deps: AppDeps, state: AlertState): Route[] {
   const { db, now } = deps;
   const { path, view, schema } = alertForms[state];
   const removals = {

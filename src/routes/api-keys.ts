@@ -14,7 +14,7 @@ import {
 import { invalid } from "../http/errors.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
@@ -24,11 +24,11 @@ const role = z.enum(["admin", "operator", "viewer"]);
 
 const schema = z
   .object({
-    id: int,
+    id: intSchema,
     name: textOrNull,
     appID: z.string(),
     role,
-    userIntID: int,
+    userIntID: intSchema,
     username: z.string(),
     expiresAt: stampOrNull,
     createAt: stampText,

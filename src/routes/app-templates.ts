@@ -16,19 +16,19 @@ import { type DataStream, getDataStream } from "../../store/metadata/products/da
 import { findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import { invalid } from "../http/errors.js";
 import {
-  code,
+  codeField,
   createBody,
   editBody,
   fixedFields,
-  integer,
-  json,
+  integerField,
+  jsonField,
   name,
   present,
   refuseChanged,
-  text,
+  textField,
 } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
-import { type Answer, type Route, route } from "../http/route.js";
+import { listCodes } from "../http/labels.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
   appTemplateListed,
@@ -38,8 +38,8 @@ import {
 } from "../views/app-templates.js";
 import type { AppDeps } from "./deps.js";
 import { deviceConsoleRoutes } from "./device-consoles.js";
-import { checkPoints, productOf } from "./product-ref.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { checkPointLimit, requireProduct } from "./product-ref.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "App templates";
 const lwm2m = 3;
@@ -47,36 +47,36 @@ const defaultValuesMax = 100;
 
 const required = {
   templateName: name,
-  templateType: code(...codesOf("templateType")),
-  dataPointIntID: integer(1),
+  templateType: codeField(...listCodes("templateType")),
+  dataPointIntID: integerField(1),
 };
 /** Fields of LwM2M products; null for others. */
 const itemFields = {
-  productItemIntID: integer(0),
-  instanceID: integer(0),
-  itemID: integer(0),
-  itemName: text,
-  itemOperations: text.max(16),
-  objectID: integer(0),
+  productItemIntID: integerField(0),
+  instanceID: integerField(0),
+  itemID: integerField(0),
+  itemName: textField,
+  itemOperations: textField.max(16),
+  objectID: integerField(0),
 };
 const optional = {
-  dataStreamIntID: integer(1),
+  dataStreamIntID: integerField(1),
   /** A blank topic counts as none, so the stream's applies. */
   topic: z
     .string()
     .max(1024)
     .refine((topic) => topic.trim() === "" || isTopicName(topic), "must be a topic without wildcards")
     .transform((topic) => (topic.trim() === "" ? null : topic)),
-  places: z.array(integer()).length(2),
+  places: z.array(integerField()).length(2),
   /** For a data point sent back as read, its id and the value count. */
   defaultValues: z
-    .array(z.object({ id: integer(1), value: json.nullable().optional() }))
+    .array(z.object({ id: integerField(1), value: jsonField.nullable().optional() }))
     .max(defaultValuesMax),
   ...itemFields,
 };
 const create = createBody(required, {
   ...optional,
-  productIntID: integer(1),
+  productIntID: integerField(1),
   productID: z.string(),
 }).openapi("AppTemplateCreate");
 const fixed = ["productID", "productIntID"] as const;
@@ -141,11 +141,11 @@ export function appTemplateRoutes(deps: AppDeps): Route[] {
 
 async function createTemplate(
   { db, now }: AppDeps,
-  { caller, writing }: Pick<Asking, "caller" | "writing">,
+  { caller, writing }: Pick<ResourceRequest, "caller" | "writing">,
   body: z.output<typeof create>,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { productIntID, productID, ...input } = body;
-  const product = await productOf(db, caller.tenant, { productIntID, productID });
+  const product = await requireProduct(db, caller.tenant, { productIntID, productID });
   const stream = await checkParts(db, caller.tenant, product.id, input);
   const fields = present({ ...input, topic: ownTopic(input.topic, stream) }) as AppTemplateInput;
   const template = await createAppTemplate(db, caller, now(), product.id, itemsOnly(product, fields));
@@ -154,10 +154,10 @@ async function createTemplate(
 
 async function editTemplate(
   { db, now }: AppDeps,
-  { caller, writing }: Pick<Asking, "caller" | "writing">,
+  { caller, writing }: Pick<ResourceRequest, "caller" | "writing">,
   id: number,
   body: z.output<typeof edit>,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const template = await getAppTemplate(db, caller.tenant, id);
   const product = await findProductByIntID(db, caller.tenant, template.productIntID);
   refuseChanged(body, template, fixed);
@@ -188,7 +188,7 @@ async function checkParts(
   productIntID: number,
   { dataPointIntID, dataStreamIntID, defaultValues }: Parts,
 ): Promise<DataStream | null> {
-  await checkPoints(db, productIntID, {
+  await checkPointLimit(db, productIntID, {
     dataPointIntID: [dataPointIntID],
     defaultValues: (defaultValues ?? []).map(({ id }) => id),
   });

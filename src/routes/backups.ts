@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { unfinished } from "../backup/backup.js";
-import { isOurs, type KeptBackup } from "../backup/backup-folder.js";
+import { isBackupName, type StoredBackup } from "../backup/backup-folder.js";
 import { backupMake, backupVerify } from "../backup/backup-jobs.js";
 import { type Backups, folderFailure } from "../backup/backups.js";
-import { type Caller, requireDeployment } from "../http/caller.js";
+import { type ApiCaller, requireDeployment } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
@@ -96,7 +96,7 @@ export function backupRoutes({ backups }: AppDeps): Route[] {
         const errors: Record<string, string> = {};
         const limit = wholeNumber(query._limit || undefined, pageDefault, 1, pageMax, "_limit", errors);
         if (Object.keys(errors).length > 0) throw invalid(errors);
-        const body = await listOf(set(backups), query.before ?? "", limit, writing);
+        const body = await listBackups(set(backups), query.before ?? "", limit, writing);
         return { status: 200, body, headers: { "Cache-Control": "no-store" } };
       },
     }),
@@ -154,23 +154,23 @@ function set(backups: Backups | null): Backups {
   );
 }
 
-function mine(backups: Backups | null, caller: Caller): Backups {
+function mine(backups: Backups | null, caller: ApiCaller): Backups {
   requireDeployment(caller);
   return set(backups);
 }
 
-async function listOf(
+async function listBackups(
   { folder, settings, jobs, nextAt }: Backups,
   before: string,
   limit: number,
   writing: Stamped,
 ): Promise<object> {
-  if (before !== "" && !isOurs(before)) throw invalid({ before: "is no name of a backup" });
+  if (before !== "" && !isBackupName(before)) throw invalid({ before: "is no name of a backup" });
   const names = await folder.names(before || undefined).catch((error: unknown) => {
     throw folderFailure(error);
   });
   const shown = names.slice(0, limit);
-  const found: KeptBackup[] = [];
+  const found: StoredBackup[] = [];
   for (const name of shown) {
     const one = await folder.find(name);
     // It may have gone in the meantime.

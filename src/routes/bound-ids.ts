@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { integer } from "../http/fields.js";
+import { integerField } from "../http/fields.js";
 import { idsMax } from "../http/paging.js";
 
 /** The ids that bind and unbind calls carry in their bodies. */
@@ -14,7 +14,7 @@ export const idArray = z.array(idText).max(idsMax).transform(unique);
 
 /** Record ids only; as texts, each once. */
 export const recordIDArray = z
-  .array(integer())
+  .array(integerField())
   .max(idsMax)
   .transform((ids) => unique(ids.map(String)));
 

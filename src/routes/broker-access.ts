@@ -2,10 +2,10 @@ import { z } from "@hono/zod-openapi";
 import { brokerDevices } from "../../store/metadata/devices/broker-devices.js";
 import { dynamicSecurity } from "../brokers/mosquitto.js";
 import { ownCredentials } from "../brokers/own-account.js";
-import { type Caller, isDeployment, requireDeployment } from "../http/caller.js";
+import { type ApiCaller, isDeployment, requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
-import { int } from "../http/schemas.js";
+import { intSchema } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Brokers";
@@ -31,7 +31,7 @@ const mosquitto = z
     unwritten: z
       .object({
         devices: z.array(z.object({ deviceID: z.string(), deviceUsername: z.string() })),
-        policies: z.array(z.object({ id: int, topic: z.string() })),
+        policies: z.array(z.object({ id: intSchema, topic: z.string() })),
       })
       .openapi({ description: "names and topics with %c or the like, which a broker puts names in for" }),
   })
@@ -58,7 +58,7 @@ const mosquitto = z
  * answer.
  */
 export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: AppDeps): Route[] {
-  const tenantOf = (caller: Caller): number | null => (isDeployment(caller) ? null : caller.tenant);
+  const ownTenant = (caller: ApiCaller): number | null => (isDeployment(caller) ? null : caller.tenant);
   const told = (allowed: boolean) => (allowed ? "allow" : "deny");
   return [
     route({
@@ -81,7 +81,7 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: 
           address: body.peerhost || address,
           commonName: body.cert_common_name || null,
         };
-        const allowed = await brokerAccess.mayConnect(client, tenantOf(caller));
+        const allowed = await brokerAccess.mayConnect(client, ownTenant(caller));
         return { status: 200, body: { result: told(allowed), is_superuser: false } };
       },
     }),
@@ -96,7 +96,7 @@ export function brokerAccessRoutes({ brokerAccess, config, devices, log, now }: 
       errors: ["SERVICE_UNAVAILABLE"],
       handle: async ({ caller, body: { username, action, topic } }) => {
         const known = action === "publish" || action === "subscribe";
-        const asked = known ? brokerAccess.may({ username, action, topic }, tenantOf(caller)) : null;
+        const asked = known ? brokerAccess.may({ username, action, topic }, ownTenant(caller)) : null;
         return { status: 200, body: { result: told((await asked) === true) } };
       },
     }),

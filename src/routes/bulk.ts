@@ -10,11 +10,11 @@ import {
 } from "../bulk/bulk-input.js";
 import { mayCall } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { integer } from "../http/fields.js";
+import { integerField } from "../http/fields.js";
 import { idsMax } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { statusUrl } from "../tasks/runner.js";
-import { commandFields, commandOf } from "./command-body.js";
+import { commandFields, parseCommand } from "./command-body.js";
 import type { AppDeps } from "./deps.js";
 import { fleetFilterBody } from "./fleet-query.js";
 
@@ -23,7 +23,7 @@ const actions = ["command", "block", "unblock", "addToGroup", "removeFromGroup",
 const body = z
   .strictObject({
     ids: z
-      .array(integer(1))
+      .array(integerField(1))
       .min(1)
       .max(idsMax)
       .optional()
@@ -34,7 +34,7 @@ const body = z
     action: z.enum(actions),
     ...commandFields,
     payload: commandFields.payload.optional().openapi({ description: "of a command" }),
-    groupIntID: integer(1).optional().openapi({ description: "of addToGroup and removeFromGroup" }),
+    groupIntID: integerField(1).optional().openapi({ description: "of addToGroup and removeFromGroup" }),
   })
   .openapi("DevicesBulk");
 
@@ -63,7 +63,7 @@ export function bulkRoutes({ db, tasks, config }: AppDeps): Route[] {
           throw new ApiError("PERMISSION_DENIED", `role ${caller.role} may not do this`);
         }
         checkFields(body);
-        const act = actOf(body, config.topics);
+        const act = parseAct(body, config.topics);
         if ("groupIntID" in act) {
           await resolveIDs(db, byRecordID("device_group"), caller.tenant, [String(act.groupIntID)]);
         }
@@ -98,8 +98,8 @@ function checkFields(body: Body): void {
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-function actOf(body: Body, bounds: Parameters<typeof commandOf>[1]): BulkAct {
+function parseAct(body: Body, bounds: Parameters<typeof parseCommand>[1]): BulkAct {
   const { action, payload = "", groupIntID = 0 } = body;
-  if (action === "command") return { action, ...commandOf({ ...body, payload }, bounds) };
+  if (action === "command") return { action, ...parseCommand({ ...body, payload }, bounds) };
   return action === "addToGroup" || action === "removeFromGroup" ? { action, groupIntID } : { action };
 }

@@ -18,7 +18,7 @@ import {
 } from "../../store/metadata/policies/certs.js";
 import { createBody } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, textOrNull } from "../http/schemas.js";
+import { idParams, intSchema, textOrNull } from "../http/schemas.js";
 import { certListed } from "../views/certs.js";
 import { bindableDevice, boundDevice } from "../views/policies.js";
 import { idArray } from "./bound-ids.js";
@@ -34,12 +34,12 @@ const choicesMax = 1000;
 const binding = createBody({ ids: idArray }, {}).openapi("DeviceCerts");
 
 const bound = z
-  .object({ id: int, deviceID: z.string(), deviceName: z.string(), deviceTypeLabel: textOrNull })
+  .object({ id: intSchema, deviceID: z.string(), deviceName: z.string(), deviceTypeLabel: textOrNull })
   .openapi("CertDevice");
 const bindable = z
-  .object({ id: int, deviceName: z.string(), productName: z.string() })
+  .object({ id: intSchema, deviceName: z.string(), productName: z.string() })
   .openapi("CertBindableDevice");
-const choice = z.object({ label: z.string(), value: int }).openapi("CertChoice");
+const choice = z.object({ label: z.string(), value: intSchema }).openapi("CertChoice");
 
 export function certBindingRoutes(deps: AppDeps): Route[] {
   const { db, now } = deps;

@@ -11,16 +11,16 @@ import {
   updateCert,
 } from "../../store/metadata/policies/certs.js";
 import { newCommonName } from "../certificates/authority.js";
-import { code, createBody, editBody, name, present } from "../http/fields.js";
+import { codeField, createBody, editBody, name, present } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { idParams, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { certDetail, certListed, certStored } from "../views/certs.js";
 import { viewContext } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Certificates";
-const fields = { name, enable: code(0, 1) };
+const fields = { name, enable: codeField(0, 1) };
 
 const create = createBody(fields, {}).openapi("CertCreate");
 const edit = editBody(fields, {}).openapi("CertEdit");
@@ -28,7 +28,7 @@ const edit = editBody(fields, {}).openapi("CertEdit");
 const pem = (what: string) =>
   z.string().openapi({ description: `PEM text of ${what}`, example: "-----BEGIN CERTIFICATE-----\n…" });
 export const certItem = z
-  .object({ id: int, name: z.string(), enable: int, createAt: stampText })
+  .object({ id: intSchema, name: z.string(), enable: intSchema, createAt: stampText })
   .openapi("Cert");
 const stored = certItem
   .extend({

@@ -2,20 +2,20 @@ import { z } from "@hono/zod-openapi";
 import { type Change, changeFilters, listChanges } from "../../store/metadata/db/changes.js";
 import { fromJson } from "../../store/metadata/db/table.js";
 import type { Route } from "../http/route.js";
-import { int, intOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
 const schema = z
   .object({
-    id: int,
+    id: intSchema,
     at: stampText,
     userIntID: intOrNull,
     username: textOrNull,
     action: z.enum(["create", "update", "delete"]),
     entity: z.string(),
-    recordID: int,
+    recordID: intSchema,
     detail: z.unknown(),
   })
   .openapi("Change");

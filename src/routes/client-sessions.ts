@@ -5,7 +5,7 @@ import { ApiError } from "../http/errors.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { pageAnswer } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, pageOf } from "../http/schemas.js";
+import { idParams, pageSchema } from "../http/schemas.js";
 import { listedTexts } from "../http/text-list.js";
 import { clientSessionSchema, clientSessionView } from "../views/client-sessions.js";
 import type { AppDeps } from "./deps.js";
@@ -30,7 +30,7 @@ export function clientSessionRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Sessions of a device or gateway with this process, the connected ones first",
       shape: { params: idParams, query: listQuery(noFilters) },
-      answer: { status: 200, schema: pageOf(clientSessionSchema) },
+      answer: { status: 200, schema: pageSchema(clientSessionSchema) },
       errors: ["DATA_NOT_FOUND"],
       handle: async ({ caller, variant, writing, params, query, request: { url } }) => {
         refuseParameters(url, unfiltered);

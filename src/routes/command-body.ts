@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { inboxTopic, isTopicName, isWithin, type TopicBounds } from "../../ingest/messages/topics.js";
+import { inboxTopic, isTopicName, isWithinBytes, type TopicBounds } from "../../ingest/messages/topics.js";
 import { payloadBytesMax } from "../../ingest/uplinks/accept.js";
 import {
   type CommandTarget,
@@ -8,9 +8,9 @@ import {
   type TargetKey,
 } from "../../store/metadata/commands/command-targets.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { code, integer } from "../http/fields.js";
+import { codeField, integerField } from "../http/fields.js";
 
 /** Fields that the bodies of commands and schedules share: the target and the content. */
 
@@ -31,16 +31,16 @@ const topic = z
 export const commandFields = {
   payload,
   topic: topic.nullish(),
-  qos: code(0, 1).nullish(),
-  ttl: integer(1, ttlMax)
+  qos: codeField(0, 1).nullish(),
+  ttl: integerField(1, ttlMax)
     .openapi({ description: `seconds that it may wait; absent: ${ttlDefault}` })
     .nullish(),
 };
 
-export const deviceFields = { deviceID: z.string().nullish(), deviceIntID: integer().nullish() };
-export const groupFields = { groupID: z.string().nullish(), groupIntID: integer().nullish() };
+export const commandDeviceFields = { deviceID: z.string().nullish(), deviceIntID: integerField().nullish() };
+export const groupFields = { groupID: z.string().nullish(), groupIntID: integerField().nullish() };
 /** 1: one message to each device, with receipts; 0: without, on the topic /groups/{groupID}/inbox. */
-export const needAck = code(0, 1)
+export const needAck = codeField(0, 1)
   .openapi({ description: "1: a message a device, with receipts; 0: none, on /groups/{groupID}/inbox" })
   .nullish();
 
@@ -61,9 +61,9 @@ interface CommandSent {
 }
 
 /** The command's fields with their defaults. @throws ApiError PARAMETER_INVALID if the topic is beyond the bounds */
-export function commandOf(body: SentCommand, bounds: TopicBounds): CommandSent {
+export function parseCommand(body: SentCommand, bounds: TopicBounds): CommandSent {
   const { ttl, topic: named } = body;
-  if (named != null && !isWithin(named, bounds)) {
+  if (named != null && !isWithinBytes(named, bounds)) {
     throw invalid({ topic: `may have ${bounds.bytesMax} bytes and ${bounds.levelsMax} levels` });
   }
   const qos = body.qos === 0 ? 0 : 1;
@@ -73,10 +73,10 @@ export function commandOf(body: SentCommand, bounds: TopicBounds): CommandSent {
 /** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND */
 export function deviceTarget(
   find: (tenant: number, key: TargetKey) => Promise<CommandTarget | undefined>,
-  { tenant }: Caller,
+  { tenant }: ApiCaller,
   { deviceID, deviceIntID }: { deviceID?: Nullish<string>; deviceIntID?: Nullish<number> },
 ): Promise<CommandTarget> {
-  return targetOf(["deviceID", "deviceIntID"], [deviceID, deviceIntID], {
+  return findCommandTarget(["deviceID", "deviceIntID"], [deviceID, deviceIntID], {
     byText: (text) => find(tenant, { deviceID: text }),
     byID: (id) => find(tenant, { deviceIntID: id }),
   });
@@ -85,10 +85,10 @@ export function deviceTarget(
 /** @throws ApiError PARAMETER_INVALID, DATA_NOT_FOUND */
 export function groupTarget(
   db: Db,
-  { tenant }: Caller,
+  { tenant }: ApiCaller,
   { groupID, groupIntID }: { groupID?: Nullish<string>; groupIntID?: Nullish<number> },
 ): Promise<GroupTarget> {
-  return targetOf(["groupID", "groupIntID"], [groupID, groupIntID], {
+  return findCommandTarget(["groupID", "groupIntID"], [groupID, groupIntID], {
     byText: (text) => findGroupTarget(db, tenant, { groupID: text }),
     byID: (id) => findGroupTarget(db, tenant, { groupIntID: id }),
   });
@@ -100,7 +100,7 @@ interface Finders<Target> {
 }
 
 /** If both names are given, they must mean the same record. */
-async function targetOf<Target extends { readonly id: number }>(
+async function findCommandTarget<Target extends { readonly id: number }>(
   [textField, idField]: readonly [string, string],
   [text, id]: readonly [Nullish<string>, Nullish<number>],
   find: Finders<Target>,

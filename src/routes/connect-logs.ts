@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import type { ConnectionRecord } from "../../store/journal/record.js";
-import { type Filter, integer, type Page, stamps, text } from "../../store/metadata/db/table.js";
+import { type Filter, integerColumn, type Page, stamps, textColumn } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
-import { int, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampText, textOrNull } from "../http/schemas.js";
 import { containsText } from "../http/text-search.js";
 import { connectLogListed } from "../views/connect-logs.js";
 import type { LogRow } from "../views/events.js";
@@ -12,31 +12,31 @@ import { journalLists } from "./journal-list.js";
 import { type ListSpec, resourceRoutes } from "./resource.js";
 
 const filters = {
-  deviceName: text("deviceName"),
-  deviceID: text("deviceID"),
-  IP: text("ip"),
-  keepAlive: integer("keepAlive"),
-  connectStatus: integer("connectStatus"),
-  deviceStatus: integer("deviceStatus"),
-  tenantID: text("tenantID"),
+  deviceName: textColumn("deviceName"),
+  deviceID: textColumn("deviceID"),
+  IP: textColumn("ip"),
+  keepAlive: integerColumn("keepAlive"),
+  connectStatus: integerColumn("connectStatus"),
+  deviceStatus: integerColumn("deviceStatus"),
+  tenantID: textColumn("tenantID"),
   ...stamps,
 };
 
 const isTenant = (tenantID: string, { like, value }: Filter): boolean =>
   like ? containsText(tenantID, String(value)) : tenantID === value;
 const common = z.object({
-  id: int,
+  id: intSchema,
   deviceID: textOrNull,
   deviceName: textOrNull,
   IP: z.string(),
-  keepAlive: int,
+  keepAlive: intSchema,
   tenantID: z.string(),
   createAt: stampText,
   updateAt: z.null(),
 });
 const status = z.union([z.literal(0), z.literal(1)]);
 const ofA = common.extend({ connectStatus: status, connectStatusLabel: z.string() }).openapi("ConnectLog");
-const ofB = common.extend({ deviceStatus: int, deviceStatusLabel: z.string() }).openapi("ConnectLogB");
+const ofB = common.extend({ deviceStatus: intSchema, deviceStatusLabel: z.string() }).openapi("ConnectLogB");
 
 /** A row with its device. */
 interface OwnedRow extends LogRow<ConnectionRecord> {

@@ -15,10 +15,18 @@ import {
   updateContactPoint,
 } from "../../store/metadata/notifications/contact-points.js";
 import { readSettings, settingsSchema } from "../contact-points/settings.js";
-import { ApiError, invalid, limited } from "../http/errors.js";
-import { code, createBody, editBody, fixedFields, name, present, refuseChanged } from "../http/fields.js";
+import { ApiError, invalid, resourceLimited } from "../http/errors.js";
+import {
+  codeField,
+  createBody,
+  editBody,
+  fixedFields,
+  name,
+  present,
+  refuseChanged,
+} from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int } from "../http/schemas.js";
+import { idParams, intSchema } from "../http/schemas.js";
 import { TemplateError } from "../notifications/templates.js";
 import { contactPoint, contactPointSchema, languages } from "../views/contact-points.js";
 import type { AppDeps } from "./deps.js";
@@ -31,7 +39,7 @@ const settings = z.looseObject({});
 const template = (max: number) => z.string().min(1, "must not be empty").max(max);
 const required = { name, settings };
 const optional = {
-  enable: code(0, 1),
+  enable: codeField(0, 1),
   language: z.enum(languages),
   subjectTemplate: template(1024).openapi({
     description: "Liquid; of a webhook, the `subject` of its document",
@@ -56,7 +64,7 @@ const previewBody = createBody(
 
 const tested = z
   .object({
-    id: int.openapi({ description: "of the notification in the log" }),
+    id: intSchema.openapi({ description: "of the notification in the log" }),
     delivered: z.boolean(),
     answer: z.string().openapi({ description: "what the other side said, or why it was not reached" }),
   })
@@ -113,7 +121,7 @@ function recordRoutes(deps: AppDeps): Route[] {
           bodyTemplate,
           ...read,
         };
-        const made = await createContactPoint(devices, caller, now(), input).catch(limited);
+        const made = await createContactPoint(devices, caller, now(), input).catch(resourceLimited);
         return { status: 201, body: contactPoint(made, writing) };
       },
     }),

@@ -10,34 +10,34 @@ import {
 import type { Page, PageRequest } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
 import { groupIDs } from "../../store/metadata/groups/groups.js";
-import { rowFilters, scopeOf } from "../http/log-scope.js";
+import { readLogScope, rowFilters } from "../http/log-scope.js";
 import type { Route } from "../http/route.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { payloadContains } from "../journal-lists/payload-text.js";
 import { controlLogListed, gatewayControlLogListed, groupControlLogListed } from "../views/control-logs.js";
 import type { AppDeps } from "./deps.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "Logs";
 const range = "createAt";
 
 const common = z.object({
-  id: int,
+  id: intSchema,
   topic: z.string(),
   payload: z.string(),
-  publishStatus: int,
+  publishStatus: intSchema,
   publishStatusLabel: z.string(),
   publishUser: textOrNull,
   userIntID: intOrNull,
   createAt: stampText,
   updateAt: stampOrNull,
 });
-const ofDevice = common.extend({ deviceIntID: int, deviceName: textOrNull }).openapi("ControlLog");
+const ofDevice = common.extend({ deviceIntID: intSchema, deviceName: textOrNull }).openapi("ControlLog");
 const ofGroup = common.extend({ groupID: z.string(), groupName: z.string() }).openapi("GroupControlLog");
 const ofGateway = common
   .omit({ publishUser: true })
   .extend({
-    deviceIntID: int,
+    deviceIntID: intSchema,
     payload: z.union([z.record(z.string(), z.unknown()), z.string()]).openapi({
       description: "the object where the text is a JSON object: channel, func, kbid, message, object",
     }),
@@ -58,11 +58,11 @@ export function controlLogRoutes(deps: AppDeps): Route[] {
   const routes = resourceRoutes(deps);
 
   async function list(
-    { caller: { tenant } }: Asking,
+    { caller: { tenant } }: ResourceRequest,
     request: PageRequest,
     parent: number,
   ): Promise<Page<ControlLog>> {
-    const { devices, truncated } = await scopeOf(db, tenant, request.filters, parent);
+    const { devices, truncated } = await readLogScope(db, tenant, request.filters, parent);
     const rest = { ...request, filters: rowFilters(request.filters) };
     const page = await listControlLogs(db, tenant, devices, rest, payloadContains);
     return truncated ? { ...page, truncated } : page;

@@ -17,8 +17,8 @@ import { newSecret } from "../../store/metadata/db/ids.js";
 import { hashGenerated } from "../../store/metadata/db/secrets.js";
 import { isOrigin } from "../config/web-addresses.js";
 import { sharedPagePath } from "../dashboards/shared-page.js";
-import { ApiError, invalid, limited } from "../http/errors.js";
-import { code, createBody, editBody, name, present } from "../http/fields.js";
+import { ApiError, invalid, resourceLimited } from "../http/errors.js";
+import { codeField, createBody, editBody, name, present } from "../http/fields.js";
 import { idsQuery, idTexts } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
@@ -43,7 +43,7 @@ const optional = {
     .max(10)
     .openapi({ description: "whose pages may show it in a frame; none: no page" }),
   expiresAt: z.string().openapi({ description: "the forms of startTime; null: never" }),
-  enable: code(0, 1),
+  enable: codeField(0, 1),
 };
 const shareParams = idParams.extend({
   shareID: z
@@ -96,7 +96,7 @@ export function dashboardShareRoutes(deps: AppDeps): Route[] {
           enable: body.enable ?? 1,
         };
         const hash = hashGenerated(token);
-        const made = await createShare(db, caller, now(), dashboard, input, hash).catch(limited);
+        const made = await createShare(db, caller, now(), dashboard, input, hash).catch(resourceLimited);
         const path = sharedPagePath(config.basePath, token);
         return { status: 201, body: { ...share(made, writing), token, path } };
       },

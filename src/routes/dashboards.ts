@@ -3,13 +3,13 @@ import {
   assertVersion,
   createDashboard,
   type Dashboard,
+  type DashboardWithDocument,
   dashboardFilters,
   dashboardIDs,
   getDashboard,
   listDashboards,
   removeDashboards,
   updateDashboard,
-  type WholeDashboard,
 } from "../../store/metadata/dashboards/dashboards.js";
 import {
   getRevision,
@@ -19,8 +19,8 @@ import {
 } from "../../store/metadata/dashboards/revisions.js";
 import { documentSchema } from "../dashboards/document.js";
 import { readDocument } from "../dashboards/read-document.js";
-import { invalid, limited } from "../http/errors.js";
-import { createBody, editBody, integer, name, present, text } from "../http/fields.js";
+import { invalid, resourceLimited } from "../http/errors.js";
+import { createBody, editBody, integerField, name, present, textField } from "../http/fields.js";
 import { wholeNumber } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
@@ -41,9 +41,9 @@ const tag = "Dashboards";
 const path = "/api/v1/dashboards";
 
 const required = { name, document: z.unknown() };
-const optional = { description: text };
+const optional = { description: textField };
 const create = createBody(required, optional);
-const version = { version: integer(1) };
+const version = { version: integerField(1) };
 const edit = editBody(required, optional).extend(version);
 const createDocument = createBody({ name, document: documentSchema }, optional).openapi("DashboardCreate");
 const editDocument = editBody({ name, document: documentSchema }, optional)
@@ -73,7 +73,7 @@ function readRoutes(deps: AppDeps): Route[] {
       list: ({ caller }, request) => listDashboards(db, caller.tenant, request),
       view: dashboardListed,
     }),
-    routes.detail<WholeDashboard>({
+    routes.detail<DashboardWithDocument>({
       path: `${path}/{id}`,
       tag,
       summary: "One dashboard",
@@ -106,7 +106,7 @@ function writeRoutes(deps: AppDeps): Route[] {
           description: body.description ?? null,
           document: JSON.stringify(document),
         };
-        const made = await createDashboard(db, caller, now(), input).catch(limited);
+        const made = await createDashboard(db, caller, now(), input).catch(resourceLimited);
         return { status: 201, body: dashboard(made, writing) };
       },
     }),
@@ -128,7 +128,7 @@ function writeRoutes(deps: AppDeps): Route[] {
         const document =
           sent === undefined ? {} : { document: JSON.stringify(await readDocument(sent, now())) };
         const edited = await updateDashboard(db, caller, now(), known, { ...rest, ...document }).catch(
-          limited,
+          resourceLimited,
         );
         return { status: 200, body: dashboard(edited, writing) };
       },

@@ -2,21 +2,21 @@
 import { answerValuesMax } from "../../query/metrics.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { AnswerHold } from "../http/answer-room.js";
+import type { Reservation } from "../http/answer-room.js";
 import { invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
-import type { AskedChart } from "./data-query.js";
+import type { ChartRequest } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
 /** Series that one answer reads at once: as many as the engine has readers, and some that wait. */
-export const questionsAtOnce = 4;
+export const queriesAtOnce = 4;
 /** Bytes that the texts of an answer may hold: each series has a share, beyond which it may hold one longer point. */
 export const answerTexts = { partsBytes: 32 << 20, bytesMax: 64 << 20 } as const;
 
 /** The queries for each device, in the order of the devices. */
-export async function questionsOf<Question extends object>(
+export async function createSeriesQueries<Question extends object>(
   { catalog }: AppDeps,
-  { devices }: AskedChart,
+  { devices }: ChartRequest,
   ofModel: (model: ProductModel) => readonly Question[],
 ): Promise<(Question & { readonly device: DeviceRef })[]> {
   const models = new Map<number, readonly Question[]>();
@@ -28,7 +28,7 @@ export async function questionsOf<Question extends object>(
   );
 }
 
-export function ownerOf({ id, deviceID }: DeviceRef, { several }: AskedChart): object {
+export function showOwner({ id, deviceID }: DeviceRef, { several }: ChartRequest): object {
   return several ? { deviceID, deviceIntID: id } : {};
 }
 
@@ -38,19 +38,19 @@ export function timeColumn(times: ArrayLike<number>, write: (time: number) => st
   return new Column(all.length, (from, to) => Array.from(all.subarray(from, to), write), all);
 }
 
-export const formOfTimes = ({ format, timezone }: AskedChart): string => `${format} ${timezone}`;
+export const formOfTimes = ({ format, timezone }: ChartRequest): string => `${format} ${timezone}`;
 
 /** A time and a value. */
 const bytesOfValue = 16;
 
 /** @throws ApiError PARAMETER_INVALID once the values or texts of an answer are too many, TOO_MANY_REQUESTS */
-export type Budget = (values: number, textBytes: number) => Promise<void>;
+export type QueryBudget = (values: number, textBytes: number) => Promise<void>;
 
 /**
  * Counts the values of an answer and the bytes of its texts, and waits for room for them.
  * @throws ApiError PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
  */
-export function createBudget(hold: AnswerHold | null): Budget {
+export function createBudget(hold: Reservation | null): QueryBudget {
   const total = { values: 0, textBytes: 0 };
   return async (values, textBytes) => {
     total.values += values;

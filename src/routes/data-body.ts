@@ -7,7 +7,7 @@ export const timeOrText = z
   .union([z.string().max(64), z.number()])
   .openapi({ type: ["string", "number"], description: "the forms of the data endpoints" });
 
-export function queryOf(body: object, fields: readonly string[]): ChartQuery {
+export function parseChartQuery(body: object, fields: readonly string[]): ChartQuery {
   const given = Object.entries(body).filter(
     ([field, value]) => fields.includes(field) && value !== undefined && value !== null,
   );

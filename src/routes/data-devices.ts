@@ -6,7 +6,7 @@ import type { AppDeps } from "./deps.js";
 /** The devices whose data is asked for. */
 
 /** Devices of one answer. */
-export const devicesMax = 100;
+export const queriedDevicesMax = 100;
 
 export interface DeviceNames {
   /** One string id, or several separated by commas, which no id contains. */
@@ -15,7 +15,7 @@ export interface DeviceNames {
   readonly groupID: string | null;
 }
 
-export interface AskedDevices {
+export interface RequestedDevices {
   readonly devices: readonly DeviceRef[];
   /** Whether several devices could be meant; each item of the answer then names its device. */
   readonly several: boolean;
@@ -26,13 +26,13 @@ export async function findDevices(
   deps: Pick<AppDeps, "catalog" | "db">,
   tenant: number,
   names: DeviceNames,
-): Promise<AskedDevices> {
+): Promise<RequestedDevices> {
   const { deviceID, deviceIntID, groupID } = names;
   if (groupID !== null) {
     if (deviceID !== null || deviceIntID !== null) {
       throw invalid({ groupID: "must not be there together with deviceID or deviceIntID" });
     }
-    return { devices: await membersOf(deps, tenant, groupID), several: true };
+    return { devices: await listMembers(deps, tenant, groupID), several: true };
   }
   const ids = deviceID?.split(",") ?? [];
   if (ids.length < 2)
@@ -40,15 +40,21 @@ export async function findDevices(
   if (deviceIntID !== null) throw invalid({ deviceIntID: "must not be there together with several devices" });
   if (ids.includes("")) throw invalid({ deviceID: "must not hold an empty id" });
   const distinct = [...new Set(ids)];
-  if (distinct.length > devicesMax) throw invalid({ deviceID: `must name at most ${devicesMax} devices` });
+  if (distinct.length > queriedDevicesMax)
+    throw invalid({ deviceID: `must name at most ${queriedDevicesMax} devices` });
   const devices = await Promise.all(distinct.map((id) => findDevice(deps, tenant, id, null)));
   return { devices, several: true };
 }
 
-async function membersOf({ db }: Pick<AppDeps, "db">, tenant: number, groupID: string): Promise<DeviceRef[]> {
-  const devices = await devicesOfGroup(db, tenant, groupID, devicesMax + 1);
+async function listMembers(
+  { db }: Pick<AppDeps, "db">,
+  tenant: number,
+  groupID: string,
+): Promise<DeviceRef[]> {
+  const devices = await devicesOfGroup(db, tenant, groupID, queriedDevicesMax + 1);
   if (devices === null) throw new ApiError("DATA_NOT_FOUND", "cannot find the group", { groupID: "unknown" });
-  if (devices.length > devicesMax) throw invalid({ groupID: `has more than ${devicesMax} devices` });
+  if (devices.length > queriedDevicesMax)
+    throw invalid({ groupID: `has more than ${queriedDevicesMax} devices` });
   return devices;
 }
 

@@ -1,18 +1,18 @@
-import { boundsOf } from "../../query/range.js";
+import { toBounds } from "../../query/range.js";
 import { createShares, type Shares } from "../../store/lib/shares.js";
-import { acceptsGzip, qualitiesOf } from "../http/conditional-response.js";
+import { acceptsGzip, parseQualities } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { attachment } from "../http/file-answer.js";
-import type { Answer } from "../http/route.js";
+import type { RouteAnswer } from "../http/route.js";
 import type { TimeStyle } from "../import-export/points/export-messages.js";
-import { type ExportedDevice, planExport } from "../import-export/points/export-plan.js";
+import { type PlannedDevice, planExport } from "../import-export/points/export-plan.js";
 import { openExport } from "../import-export/points/export-stream.js";
 import { type HistoryFormat, historyFormats, historyTypes } from "../import-export/points/limits.js";
 import {
-  type AskedChart,
   type ChartQuery,
-  oneOf,
-  pointsAsked,
+  type ChartRequest,
+  listRequestedPoints,
+  parseOneOf,
   type QueryDeps,
   readChartQuery,
 } from "./data-query.js";
@@ -44,13 +44,13 @@ export function readFormat<const Formats extends readonly string[]>(
   format: string | undefined,
 ): Formats[number] | null {
   const errors: Record<string, string> = {};
-  const found = oneOf(formats, format, "format", errors);
+  const found = parseOneOf(formats, format, "format", errors);
   if (errors.format !== undefined) throw invalid(errors);
   return found;
 }
 
 function acceptedFormat(request: Request): HistoryFormat | null {
-  const wanted = qualitiesOf(request.headers.get("accept"));
+  const wanted = parseQualities(request.headers.get("accept"));
   const of = (type: string) => wanted.get(type) ?? 0;
   const json = wanted.get("application/json") ?? Math.max(of("application/*"), of("*/*"));
   const [best] = (["csv", "ndjson"] as const)
@@ -66,15 +66,15 @@ export async function streamOriginal(
   query: ChartQuery,
   request: Request,
   format: HistoryFormat,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const asked = await readChartQuery(deps, tenant, query);
   const { devices } = asked;
   // Without a startTime the stream begins with the first point; a window unit has its own default range.
-  const range = boundsOf(asked.range("real"));
-  const exported: ExportedDevice[] = [];
+  const range = toBounds(asked.range("real"));
+  const exported: PlannedDevice[] = [];
   for (const device of devices) {
     const model = await deps.catalog.model(device.productIntID);
-    exported.push({ ...device, points: pointsAsked(model, asked) });
+    exported.push({ ...device, points: listRequestedPoints(model, asked) });
   }
   const gzip = acceptsGzip(request.headers.get("accept-encoding"));
   const form = { format, layout: asked.layout ?? "long", times: timeStyle(asked, query), gzip };
@@ -99,7 +99,7 @@ export async function streamOriginal(
 }
 
 /** As in answers, `iso` is UTC and `timezone` counts where no form is asked for; with its offset, nothing is lost. */
-function timeStyle({ format, timezone }: AskedChart, query: ChartQuery): TimeStyle {
+function timeStyle({ format, timezone }: ChartRequest, query: ChartQuery): TimeStyle {
   if (format === "ms") return "ms";
   return format === "text" && query.timezone ? { timezone } : "utc";
 }

@@ -8,32 +8,32 @@ import {
   dataPointFilters,
   dataPointIDs,
   getDataPoint,
-  kindOf,
   listDataPoints,
   removeDataPoints,
+  toSeriesKind,
   updateDataPoint,
 } from "../../store/metadata/products/data-points.js";
 import { dataStreamIDs } from "../../store/metadata/products/data-streams.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
 import {
-  code,
-  codes,
+  codeField,
+  codesField,
   createBody,
   editBody,
   fixedFields,
   float,
-  integer,
-  json,
+  integerField,
+  jsonField,
   name,
   parseWith,
   present,
   refuseChanged,
-  text,
+  textField,
 } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { listCodes } from "../http/labels.js";
 import { idsQuery, idTexts, only } from "../http/paging.js";
-import { type Answer, type Route, route } from "../http/route.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import {
   dataPointDetail,
@@ -51,8 +51,8 @@ import {
   editStream,
 } from "./data-streams.js";
 import type { AppDeps } from "./deps.js";
-import { productOf } from "./product-ref.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { requireProduct } from "./product-ref.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "Data points";
 const modbus = 7;
@@ -68,26 +68,26 @@ const dataPointID = z
 
 const required = {
   dataPointName: name,
-  pointDataType: code(...codesOf("pointDataType")),
-  dataTransType: code(...codesOf("dataTransType")),
+  pointDataType: codeField(...listCodes("pointDataType")),
+  dataTransType: codeField(...listCodes("dataTransType")),
 };
 const optional = {
-  unitName: text.max(64),
-  unitSymbol: text.max(64),
+  unitName: textField.max(64),
+  unitSymbol: textField.max(64),
   upperLimit: float(),
   lowerLimit: float(),
   dataStep: float(),
-  binarySize: integer(0, 65_535),
-  faultValue: text.max(255),
-  isDiscard: code(0, 1),
-  enum: z.array(z.object({ value: json, label: json })).max(1000),
-  isLocationType: codes(0, 2),
-  locationType: codes(1, 3),
-  registerAddr: text.max(64),
-  detail: text,
+  binarySize: integerField(0, 65_535),
+  faultValue: textField.max(255),
+  isDiscard: codeField(0, 1),
+  enum: z.array(z.object({ value: jsonField, label: jsonField })).max(1000),
+  isLocationType: codesField(0, 2),
+  locationType: codesField(1, 3),
+  registerAddr: textField.max(64),
+  detail: textField,
 };
 /** productIntID may be left out if productID names the product. */
-const owner = { productIntID: integer(1), productID: z.string() };
+const owner = { productIntID: integerField(1), productID: z.string() };
 const createPoint = createBody({ ...required, dataPointID }, { ...optional, ...owner }).openapi(
   "DataPointCreate",
 );
@@ -131,12 +131,12 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       accepts: z.union([createPoint, dataStreamCreate]),
       answer: { status: 201, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
-      handle: async ({ writing, caller, body }): Promise<Answer> => {
+      handle: async ({ writing, caller, body }): Promise<RouteAnswer> => {
         if (body.streamName !== undefined && body.dataPointID === undefined) {
           return createStream(deps, { caller, writing }, parseWith(dataStreamCreate, body));
         }
         const { dataPointID: id, productIntID, productID, ...input } = parseWith(createPoint, body);
-        const product = await productOf(db, caller.tenant, { productIntID, productID });
+        const product = await requireProduct(db, caller.tenant, { productIntID, productID });
         checkPoint(input, product.cloudProtocol);
         const point = await createDataPoint(db, caller, now(), product.id, id, {
           ...(present(input) as DataPointInput),
@@ -155,8 +155,8 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
       accepts: z.union([editPoint, dataStreamEdit]),
       answer: { status: 200, schema: pointOrStream },
       errors: ["DATA_EXISTED"],
-      handle: async ({ caller, params, body, writing }): Promise<Answer> => {
-        const edit = (await isStream(caller.tenant, params.id)) ? editStream : editPointOf;
+      handle: async ({ caller, params, body, writing }): Promise<RouteAnswer> => {
+        const edit = (await isStream(caller.tenant, params.id)) ? editStream : editFoundPoint;
         return edit(deps, { caller, writing }, params.id, body);
       },
     }),
@@ -174,22 +174,27 @@ export function dataPointRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-async function editPointOf(
+async function editFoundPoint(
   deps: AppDeps,
-  { caller, writing }: Pick<Asking, "caller" | "writing">,
+  { caller, writing }: Pick<ResourceRequest, "caller" | "writing">,
   text: string,
   body: unknown,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { db, now } = deps;
   const id = only(await resolveIDs(db, dataPointIDs, caller.tenant, [text]));
   const point = await getDataPoint(db, caller.tenant, id);
   const parsed = parseWith(editPoint, body);
   refuseChanged(parsed, point, fixed);
   const { dataPointID: _a, productID: _b, productIntID: _c, ...input } = parsed;
-  const product = await productOf(db, caller.tenant, { productIntID: point.productIntID });
+  const product = await requireProduct(db, caller.tenant, { productIntID: point.productIntID });
   checkPoint({ ...point, ...present(input) }, product.cloudProtocol);
-  if (input.pointDataType !== undefined && kindOf(input.pointDataType) !== kindOf(point.pointDataType)) {
-    throw invalid({ pointDataType: `must stay within the stored kind, ${kindOf(point.pointDataType)}` });
+  if (
+    input.pointDataType !== undefined &&
+    toSeriesKind(input.pointDataType) !== toSeriesKind(point.pointDataType)
+  ) {
+    throw invalid({
+      pointDataType: `must stay within the stored kind, ${toSeriesKind(point.pointDataType)}`,
+    });
   }
   const { isLocationType, ...rest } = input;
   const edited = await updateDataPoint(db, caller, now(), id, {
@@ -204,9 +209,9 @@ async function editPointOf(
 /** Ids of either kind: each belongs to a point or a stream, because both share one sequence. */
 async function removePointsAndStreams(
   deps: AppDeps,
-  caller: Caller,
+  caller: ApiCaller,
   texts: readonly string[],
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { db, now } = deps;
   const found = await Promise.all(
     texts.map(async (text) => {

@@ -10,8 +10,14 @@ import { existingMetrics } from "../../store/metadata/products/metrics.js";
 import type { ProductModel } from "../devices/catalog.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { wholeNumber } from "../http/list-query.js";
-import { type Layout, layouts } from "../import-export/points/limits.js";
-import { type AskedDevices, type DeviceNames, devicesMax, findDevice, findDevices } from "./data-devices.js";
+import { type HistoryLayout, layouts } from "../import-export/points/limits.js";
+import {
+  type DeviceNames,
+  findDevice,
+  findDevices,
+  queriedDevicesMax,
+  type RequestedDevices,
+} from "./data-devices.js";
 import type { AppDeps } from "./deps.js";
 
 /** The query parameters that the data endpoints share. */
@@ -43,10 +49,10 @@ type DataQuery = z.output<typeof dataQuery>;
 /** The queries of charts: many devices at once, and points thinned to those that a line shows. */
 export const chartQuery = dataQuery.extend({
   deviceID: parameter(
-    `string id of the device or gateway; several with commas between, at most ${devicesMax}`,
+    `string id of the device or gateway; several with commas between, at most ${queriedDevicesMax}`,
     "weather-1",
   ),
-  groupID: parameter(`string id of a group: all its devices, at most ${devicesMax}`),
+  groupID: parameter(`string id of a group: all its devices, at most ${queriedDevicesMax}`),
   maxPoints: parameter(
     `thins raw points and formulas to so many points of each that keep its line (LTTB), from 4 on its lowest and highest among them; ${maxPointsLeast} to ${maxPointsMost}; without limit over the whole range; windows stay`,
     "2000",
@@ -67,7 +73,7 @@ export const originalQuery = chartQuery.extend({
 export type ChartQuery = z.output<typeof chartQuery> & Partial<z.output<typeof originalQuery>>;
 
 /** The validated query parameters of the endpoints, besides the devices. */
-interface AskedData {
+interface RequestedData {
   readonly metricType: number | null;
   readonly metricIntID: number | null;
   /** Null: all. */
@@ -82,7 +88,7 @@ interface AskedData {
   readonly maxPoints: number | null;
   readonly format: TimeFormat;
   /** The layout of rows of CSV or NDJSON. */
-  readonly layout: Layout | null;
+  readonly layout: HistoryLayout | null;
 }
 
 /** `real` for raw points of formulas and of devices, `hour` for windows of aggregates. */
@@ -91,14 +97,18 @@ type UnitDefault = "real" | "hour";
 /** Dependencies of reading a query. */
 export type QueryDeps = Pick<AppDeps, "catalog" | "db" | "zone" | "now">;
 
-type Asked = AskedData & { readonly device: DeviceRef };
-export type AskedChart = AskedData & AskedDevices;
+type RequestedDeviceData = RequestedData & { readonly device: DeviceRef };
+export type ChartRequest = RequestedData & RequestedDevices;
 
 /**
  * Reads the query for one device. @throws ApiError PARAMETER_INVALID naming every wrong parameter, DATA_NOT_FOUND for
  * the device
  */
-export async function readQuery(deps: QueryDeps, tenant: number, query: DataQuery): Promise<Asked> {
+export async function readQuery(
+  deps: QueryDeps,
+  tenant: number,
+  query: DataQuery,
+): Promise<RequestedDeviceData> {
   const { deviceID, deviceIntID, ...asked } = readParameters(deps, query);
   return { ...asked, device: await findDevice(deps, tenant, deviceID, deviceIntID) };
 }
@@ -108,7 +118,7 @@ export async function readChartQuery(
   deps: QueryDeps,
   tenant: number,
   query: ChartQuery,
-): Promise<AskedChart> {
+): Promise<ChartRequest> {
   const { deviceID, deviceIntID, groupID, ...asked } = readParameters(deps, query);
   const found = await findDevices(deps, tenant, { deviceID, deviceIntID, groupID });
   if (asked.metricIntID !== null) await checkMetric(deps, tenant, found.devices, asked.metricIntID);
@@ -136,7 +146,7 @@ async function checkMetric(
 
 type Parameters = DataQuery & Partial<ChartQuery>;
 
-function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceNames {
+function readParameters(deps: QueryDeps, query: Parameters): RequestedData & DeviceNames {
   const errors: Record<string, string> = {};
   type Whole = "metricType" | "metricIntID" | "limit" | "deviceIntID" | "maxPoints";
   const number = (name: Whole, min: number, max: number) =>
@@ -149,9 +159,9 @@ function readParameters(deps: QueryDeps, query: Parameters): AskedData & DeviceN
     deviceIntID: number("deviceIntID", 1, Number.MAX_SAFE_INTEGER),
   };
   const dataPointIntIDs = query.dataPointIntID ? readDataPoints(query.dataPointIntID, errors) : null;
-  const how = oneOf(fills, query.fill, "fill", errors);
-  const layout = oneOf(layouts, query.layout, "layout", errors);
-  const format = oneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
+  const how = parseOneOf(fills, query.fill, "fill", errors);
+  const layout = parseOneOf(layouts, query.layout, "layout", errors);
+  const format = parseOneOf(["iso", "ms"] as const, query.timeFormat, "timeFormat", errors) ?? "text";
   const names = { deviceID: query.deviceID || null, groupID: query.groupID || null };
   if (names.deviceID === null && names.groupID === null && numbers.deviceIntID === null) {
     errors.deviceID = "deviceID or deviceIntID is required";
@@ -181,7 +191,7 @@ function createRange(
   timezone: string,
   now: number,
   limit: number | null,
-): AskedData["range"] {
+): RequestedData["range"] {
   const known = new Map<string, Range>();
   return (unitDefault) => {
     const unit = query.time_unit || unitDefault;
@@ -196,7 +206,7 @@ function createRange(
 }
 
 /** One of the given words, or null if absent; any other is noted in `errors`. */
-export function oneOf<const Values extends readonly string[]>(
+export function parseOneOf<const Values extends readonly string[]>(
   values: Values,
   text: string | undefined,
   name: string,
@@ -209,7 +219,7 @@ export function oneOf<const Values extends readonly string[]>(
 }
 
 /** Every reportable data point, or that of the metric asked for, or of these those that are named. */
-export function pointsAsked({ points, metrics }: ProductModel, asked: AskedData): DataPoint[] {
+export function listRequestedPoints({ points, metrics }: ProductModel, asked: RequestedData): DataPoint[] {
   const { dataPointIntIDs: named, metricIntID } = asked;
   const metric = metrics.find(({ id }) => id === metricIntID);
   return points.filter(

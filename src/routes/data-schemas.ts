@@ -1,6 +1,6 @@
 /** Shapes of the answers with points, for the reference. */
 import { z } from "@hono/zod-openapi";
-import { int } from "../http/schemas.js";
+import { intSchema } from "../http/schemas.js";
 import { metricStoredSchema } from "./metrics.js";
 
 const timeAndValue = z.object({
@@ -9,7 +9,7 @@ const timeAndValue = z.object({
 });
 
 /** The device of an item, if several are asked for. */
-const owner = { deviceID: z.string().optional(), deviceIntID: int.optional() };
+const owner = { deviceID: z.string().optional(), deviceIntID: intSchema.optional() };
 
 export const metricItemSchema = metricStoredSchema.extend({
   dataPointName: z.string(),
@@ -18,7 +18,7 @@ export const metricItemSchema = metricStoredSchema.extend({
 });
 
 export const originalItemSchema = z.object({
-  dataPointIntID: int,
+  dataPointIntID: intSchema,
   dataPointName: z.string(),
   originalData: timeAndValue,
   ...owner,

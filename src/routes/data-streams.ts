@@ -5,8 +5,8 @@ import { hasGateway } from "../../store/metadata/devices/lookup.js";
 import {
   type DataPoint,
   dataPointFilters,
-  dataPointsOf,
   dataPointsOfStream,
+  listProductDataPoints,
 } from "../../store/metadata/products/data-points.js";
 import {
   createDataStream,
@@ -21,26 +21,26 @@ import {
 } from "../../store/metadata/products/data-streams.js";
 import { invalid } from "../http/errors.js";
 import {
-  code,
+  codeField,
   createBody,
   editBody,
   fixedFields,
-  integer,
+  integerField,
   name,
   parseWith,
   present,
   refuseChanged,
-  text,
+  textField,
 } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { listCodes } from "../http/labels.js";
 import { only } from "../http/paging.js";
-import { type Answer, type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
+import { idParams, intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { dataPointListed, dataPointListedSchema } from "../views/data-points.js";
 import { dataStreamDetail, dataStreamListed, dataStreamStored } from "../views/data-streams.js";
 import type { AppDeps } from "./deps.js";
-import { productOf } from "./product-ref.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { requireProduct } from "./product-ref.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "Data streams";
 /** The most data points of one stream. */
@@ -52,18 +52,18 @@ const variableHint =
 
 const required = {
   streamName: name,
-  streamType: code(...codesOf("streamType")),
-  streamDataType: code(...codesOf("streamDataType")),
+  streamType: codeField(...listCodes("streamType")),
+  streamDataType: codeField(...listCodes("streamDataType")),
   topic: z
     .string()
     .max(1024)
     .refine(isTopicName, "must be a topic without wildcards")
     .refine((topic) => !/%[du]/.test(topic), variableHint),
 };
-const optional = { dataPoints: z.array(integer(1)).max(streamPointsMax), detail: text };
+const optional = { dataPoints: z.array(integerField(1)).max(streamPointsMax), detail: textField };
 export const dataStreamCreate = createBody(required, {
   ...optional,
-  productIntID: integer(1),
+  productIntID: integerField(1),
   productID: z.string(),
 }).openapi("DataStreamCreate");
 const fixed = ["productID", "productIntID"] as const;
@@ -73,13 +73,13 @@ export const dataStreamEdit = editBody(required, optional)
 
 export const dataStreamStoredSchema = z
   .object({
-    id: int,
+    id: intSchema,
     productID: z.string(),
     streamName: z.string(),
-    streamType: int,
-    streamDataType: int,
+    streamType: intSchema,
+    streamDataType: intSchema,
     topic: z.string(),
-    dataPoints: z.array(int),
+    dataPoints: z.array(intSchema),
     detail: textOrNull,
     userIntID: intOrNull,
     createAt: stampText,
@@ -173,16 +173,16 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
 }
 
 /** Who writes, and how the answer is written. */
-type Writer = Pick<Asking, "caller" | "writing">;
+type Writer = Pick<ResourceRequest, "caller" | "writing">;
 
 export async function createStream(
   deps: AppDeps,
   { caller, writing }: Writer,
   body: z.output<typeof dataStreamCreate>,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { db, now } = deps;
   const { productIntID, productID, ...input } = body;
-  const product = await productOf(db, caller.tenant, { productIntID, productID });
+  const product = await requireProduct(db, caller.tenant, { productIntID, productID });
   await checkGatewayType(db, product.id, input.streamType);
   const dataPoints = await checkMembers(db, product.id, input.dataPoints ?? []);
   const stream = await createDataStream(db, caller, now(), product.id, {
@@ -198,7 +198,7 @@ export async function editStream(
   { caller, writing }: Writer,
   text: string,
   body: unknown,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   const { db, now } = deps;
   const id = only(await resolveIDs(db, dataStreamIDs, caller.tenant, [text]));
   const stream = await getDataStream(db, caller.tenant, id);
@@ -217,7 +217,7 @@ export async function editStream(
 
 /** Checks that the data points belong to the stream's own product; each counts once. */
 async function checkMembers(db: AppDeps["db"], product: number, ids: readonly number[]): Promise<number[]> {
-  const known = new Set((await dataPointsOf(db, product)).map((point) => point.id));
+  const known = new Set((await listProductDataPoints(db, product)).map((point) => point.id));
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined) throw invalid({ dataPoints: `the product has no data point ${unknown}` });
   if (new Set(ids).size !== ids.length) throw invalid({ dataPoints: "must not name a data point twice" });

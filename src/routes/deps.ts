@@ -8,25 +8,25 @@ import type { BrokerAccess } from "../../ingest/transports/broker/broker-access.
 import type { SeriesRefs } from "../../query/series-refs.js";
 import type { Zone } from "../../query/zone.js";
 import type { EventLogReading } from "../../store/events/events.js";
-import type { Aside, Follower } from "../../store/journal/set-aside.js";
+import type { DeadLetter, Follower } from "../../store/journal/set-aside.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import type { Backups } from "../backup/backups.js";
 import type { Authority } from "../certificates/authority.js";
-import type { Cluster } from "../cluster/neighbours.js";
+import type { NeighbourNodes } from "../cluster/neighbours.js";
 import type { Commands } from "../commands/commands.js";
 import type { Config } from "../config/config.js";
-import type { Catalog } from "../devices/catalog.js";
+import type { ProductCatalog } from "../devices/catalog.js";
 import type { BuildInfo } from "../host/build-info.js";
-import type { AnswerRoom } from "../http/answer-room.js";
+import type { ResponseBudget } from "../http/answer-room.js";
 import type { Authenticator } from "../http/auth.js";
 import type { RequestBudget } from "../http/request-budget.js";
 import type { SessionCookies } from "../http/session-cookie.js";
 import type { ShareAccess } from "../http/share-access.js";
-import type { KeptLogs } from "../journal-lists/kept-logs.js";
-import type { FiguresOf } from "../live/figures.js";
+import type { LocalLogs } from "../journal-lists/kept-logs.js";
+import type { ReadFigures } from "../live/figures.js";
 import type { LiveWatch } from "../live/watch.js";
 import type { TileSource } from "../map-tiles/tile-source.js";
 import type { Notifier } from "../notifications/notifier.js";
@@ -43,11 +43,11 @@ export interface Replayed {
 }
 
 /** The dead letters: messages that ended the service. */
-export interface SetAsideMessages {
+export interface DeadLetterStore {
   /** Those of this process. */
-  all(): readonly Aside[];
+  all(): readonly DeadLetter[];
   /** Those of all shards, wherever they are; null: each process of a cluster has its own. */
-  everywhere(): Promise<readonly Aside[] | null>;
+  everywhere(): Promise<readonly DeadLetter[] | null>;
   /** Tries the record again and, on success, applies it. @throws StoreError NOT_FOUND */
   replay(id: number): Promise<Replayed>;
   /** Drops the record; it stays in the event log. @throws StoreError NOT_FOUND */
@@ -57,12 +57,12 @@ export interface SetAsideMessages {
 /** Everything that routes work with. There are no fakes: tests open real stores. */
 export interface AppDeps {
   /** The other nodes of the cluster; null: the process is alone. */
-  readonly cluster: Cluster | null;
+  readonly cluster: NeighbourNodes | null;
   readonly db: Db;
   readonly devices: DeviceStore;
   readonly events: EventLogReading;
   /** The same, by shards: what this node has of a list of all. */
-  readonly kept: KeptLogs;
+  readonly kept: LocalLogs;
   readonly series: SeriesStore;
   readonly refs: SeriesRefs;
   /** Points at the moment that they are stored. */
@@ -74,14 +74,14 @@ export interface AppDeps {
   readonly tenantLive: Pick<TenantFeed, "run" | "newest" | "subscribe">;
   /** Looks for alerts and commands of tenants with streams. */
   readonly liveWatch: Pick<LiveWatch, "begin">;
-  readonly catalog: Catalog;
+  readonly catalog: ProductCatalog;
   readonly authenticator: Authenticator;
   /** The sessions of browsers. */
   readonly cookies: SessionCookies;
   /** Lets in who shows the token of a shared dashboard. */
   readonly shares: ShareAccess;
   /** Bytes that all responses in progress may hold together. */
-  readonly answers: AnswerRoom;
+  readonly answers: ResponseBudget;
   /** Bytes that all requests in progress may hold together. */
   readonly requests: RequestBudget;
   /** Signs the certificates of devices. */
@@ -92,7 +92,7 @@ export interface AppDeps {
   readonly status: Status;
   readonly meter: Pick<Meter, "rates" | "connections">;
   /** The overview's figures of all nodes. */
-  readonly figures: FiguresOf;
+  readonly figures: ReadFigures;
   /** The tiles of maps; null: there are none. */
   readonly mapTiles: TileSource | null;
   /** What this program is. */
@@ -107,7 +107,7 @@ export interface AppDeps {
   readonly sessions: ClientSessions;
   /** Decides permissions at the external broker. */
   readonly brokerAccess: BrokerAccess;
-  readonly aside: SetAsideMessages;
+  readonly aside: DeadLetterStore;
   /** The addresses that devices connect to. */
   readonly brokers: Brokers;
   readonly zone: Zone;

@@ -1,4 +1,4 @@
-import { newestWithin } from "../../query/newest.js";
+import { readNewestPoints } from "../../query/newest.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { appTemplateFilters, templatesOfProduct } from "../../store/metadata/products/app-templates.js";
@@ -25,7 +25,7 @@ export function deviceConsoleRoutes(deps: AppDeps): Route[] {
         if (device === undefined) throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         const page = await templatesOfProduct(db, caller.tenant, request, device.productIntID);
         const gauges = page.items.map((point) => ({ device, point }));
-        const newest = await newestWithin(series.under(signal), refs, gauges, 1, pageBytesMax);
+        const newest = await readNewestPoints(series.under(signal), refs, gauges, 1, pageBytesMax);
         const items = page.items
           .slice(0, newest.length)
           .map((item, i) => ({ ...item, newest: newest[i] ?? null }));

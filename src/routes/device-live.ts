@@ -9,15 +9,15 @@ import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
 import { ApiError } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
-import { KeptElsewhere } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { valueJson } from "../live/value-json.js";
-import { oneOf } from "./data-query.js";
+import { parseOneOf } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 import { newestSince } from "./live-replay.js";
 import { resourceRoutes } from "./resource.js";
@@ -79,7 +79,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
         };
         return {
           ...answer,
-          body: eventStream({ chunks: chunksOf(deps, feed), left: subscription.close, stalled }),
+          body: eventStream({ chunks: streamChunks(deps, feed), left: subscription.close, stalled }),
         };
       },
     }),
@@ -88,7 +88,7 @@ export function deviceLiveRoutes(deps: AppDeps): Route[] {
 
 function readFormat(text: string | undefined): TimeFormat {
   const errors: Record<string, string> = {};
-  const format = oneOf(["iso", "ms"] as const, text, "timeFormat", errors) ?? "text";
+  const format = parseOneOf(["iso", "ms"] as const, text, "timeFormat", errors) ?? "text";
   if (Object.keys(errors).length > 0) throw new ApiError("PARAMETER_INVALID", "cannot use the query", errors);
   return format;
 }
@@ -123,7 +123,7 @@ const encoder = new TextEncoder();
 /** Chunks of all feeds are made in turn. */
 const paced = createPacer();
 
-async function* chunksOf(deps: AppDeps, feed: Feed): AsyncGenerator<Uint8Array, void> {
+async function* streamChunks(deps: AppDeps, feed: Feed): AsyncGenerator<Uint8Array, void> {
   const { subscription } = feed;
   const framed = createFrames(deps, feed);
   yield encoder.encode(`retry: ${retryMs}\n\n`);
@@ -192,7 +192,7 @@ async function* missed(deps: AppDeps, feed: Feed, framed: Frames): AsyncGenerato
 async function isStillTheirs(
   { catalog, cluster, log }: AppDeps,
   device: DeviceRef,
-  callerAgain: () => Promise<Caller>,
+  callerAgain: () => Promise<ApiCaller>,
 ): Promise<boolean> {
   try {
     const caller = await callerAgain();
@@ -202,8 +202,7 @@ async function isStillTheirs(
     return now?.deviceID === device.deviceID;
   } catch (error) {
     // If this cannot be checked now, the feed ends too, and its client asks again.
-    const isKnown =
-      error instanceof ApiError || error instanceof StoreError || error instanceof KeptElsewhere;
+    const isKnown = error instanceof ApiError || error instanceof StoreError || error instanceof RemoteShard;
     if (!isKnown) log.error("live feed ended", { device: device.id, error });
     return false;
   }

@@ -1,15 +1,15 @@
 import { z } from "@hono/zod-openapi";
-import { boundsOf } from "../../query/range.js";
+import { toBounds } from "../../query/range.js";
 import type { SeriesRefs } from "../../query/series-refs.js";
 import { timeWriters } from "../../query/time-text.js";
 import { type LocationSeries, track } from "../../query/track.js";
 import type { DeviceInput } from "../../store/metadata/devices/columns.js";
 import { anyDeviceIDs, updateDevice } from "../../store/metadata/devices/devices.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
-import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import { type DataPoint, toSeriesKind } from "../../store/metadata/products/data-points.js";
 import { deviceFields } from "../devices/rules.js";
-import { editBody, json, present, text } from "../http/fields.js";
-import { type Answer, type Route, route } from "../http/route.js";
+import { editBody, jsonField, present, textField } from "../http/fields.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { deviceStored } from "../views/devices.js";
@@ -17,13 +17,13 @@ import { gatewayStored } from "../views/gateways.js";
 import { dataQuery, readQuery } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 import { deviceStoredSchema, deviceStoredSchemaB, gatewayStoredSchema } from "./device-schemas.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 /** Where devices are and where they have been. */
 
 const coordinates = { longitude: deviceFields.longitude, latitude: deviceFields.latitude };
-const place = editBody({}, { ...coordinates, location: json }).openapi("DevicePlace");
-const placeB = editBody({}, { ...coordinates, location: text }).openapi("DevicePlaceB");
+const place = editBody({}, { ...coordinates, location: jsonField }).openapi("DevicePlace");
+const placeB = editBody({}, { ...coordinates, location: textField }).openapi("DevicePlaceB");
 
 /** Positions of one answer. */
 const positionsMax = 10_000;
@@ -50,7 +50,7 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
   const { devices, now, brokers } = deps;
   const routes = resourceRoutes(deps);
 
-  const move = async (asking: Asking, id: string, input: DeviceInput): Promise<Answer> => {
+  const move = async (asking: ResourceRequest, id: string, input: DeviceInput): Promise<RouteAnswer> => {
     const device = await routes.find(asking, anyDeviceIDs, id);
     const moved = await updateDevice(devices, asking.caller, now(), device, input);
     const context = { ...viewContext(asking), brokers };
@@ -93,7 +93,7 @@ export function devicePlaceRoutes(deps: AppDeps): Route[] {
         const found = await track(
           deps.series.under(request.signal),
           locationSeries(deps.refs, device, points),
-          boundsOf(asked),
+          toBounds(asked),
           positionsMax,
         );
         const write = timeWriters[format];
@@ -113,14 +113,14 @@ const latitudeType = 2;
 
 /** If several data points hold longitude or latitude, the first counts, so that the two belong together. */
 function locationSeries(refs: SeriesRefs, device: DeviceRef, points: readonly DataPoint[]): LocationSeries {
-  const seriesOf = (point: DataPoint) =>
-    refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) });
+  const seriesOfPoint = (point: DataPoint) =>
+    refs.of(device, { field: point.field, kind: toSeriesKind(point.pointDataType) });
   const coordinate = (locationType: number) => {
     const point = points.find((one) => one.isLocationType === 1 && one.locationType === locationType);
-    return point === undefined ? null : seriesOf(point);
+    return point === undefined ? null : seriesOfPoint(point);
   };
   return {
-    positions: points.filter((point) => point.pointDataType === placeType).map(seriesOf),
+    positions: points.filter((point) => point.pointDataType === placeType).map(seriesOfPoint),
     longitude: coordinate(longitudeType),
     latitude: coordinate(latitudeType),
   };

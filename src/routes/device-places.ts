@@ -63,7 +63,7 @@ function readPlaces(query: z.output<typeof placesQuery>, variant: Variant): Plac
   const groupIntID = recordID("groupIntID");
   const deviceIntID = recordID("deviceIntID");
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  return { ...view, kinds: kindsOf(variant), productIntID, groupIntID, deviceIntID };
+  return { ...view, kinds: placedKinds(variant), productIntID, groupIntID, deviceIntID };
 }
 
 /** Wrong parameters are noted in `errors`. */
@@ -82,7 +82,7 @@ export function readView(
 }
 
 /** Variant A's devices are without gateways. */
-export const kindsOf = (variant: Variant): PlaceQuery["kinds"] =>
+export const placedKinds = (variant: Variant): PlaceQuery["kinds"] =>
   variant === "A" ? ["device"] : ["device", "gateway"];
 
 function readBox(text: string): Box | null {

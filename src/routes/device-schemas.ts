@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { floatOrNull, intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 
 /** The answers of devices in both variants, and of gateways. */
 
@@ -7,12 +7,12 @@ const connection = { clientIP: textOrNull, connectedAt: stampOrNull, keepAlive: 
 
 /** The fields of every form of a device or gateway, in either variant. */
 const common = z.object({
-  id: int,
+  id: intSchema,
   deviceID: z.string(),
   deviceUsername: z.string(),
   token: textOrNull,
-  authType: int,
-  blocked: int,
+  authType: intSchema,
+  blocked: intSchema,
   productID: z.string(),
   manufacturer: textOrNull,
   serialNumber: textOrNull,
@@ -27,13 +27,13 @@ const common = z.object({
 export const deviceStoredSchema = common
   .extend({
     deviceName: z.string(),
-    deviceStatus: int,
+    deviceStatus: intSchema,
     deviceType: intOrNull,
     upLinkSystem: intOrNull,
     gateway: intOrNull,
     parentDevice: intOrNull,
     parentDeviceName: textOrNull,
-    cloudProtocol: int,
+    cloudProtocol: intSchema,
     modBusIndex: intOrNull,
     carrier: intOrNull,
     physicalNetwork: intOrNull,
@@ -55,7 +55,7 @@ export const deviceStoredSchema = common
   .openapi("DeviceStored");
 export const deviceDetailSchema = deviceStoredSchema
   .extend({
-    productIntID: int,
+    productIntID: intSchema,
     productName: z.string(),
     authTypeLabel: textOrNull,
     deviceStatusLabel: textOrNull,
@@ -78,8 +78,8 @@ export const deviceListedSchema = deviceDetailSchema
 
 const commonB = common.extend({
   deviceName: z.string(),
-  deviceType: int,
-  status: int,
+  deviceType: intSchema,
+  status: intSchema,
   location: textOrNull,
   tenantID: z.string(),
 });
@@ -103,7 +103,7 @@ export const deviceDetailSchemaB = deviceStoredSchemaB
 export const gatewayStoredSchema = common
   .extend({
     gatewayName: z.string(),
-    deviceStatus: int,
+    deviceStatus: intSchema,
     gatewayProtocol: intOrNull,
     upLinkNetwork: intOrNull,
     upLinkNetworkLabel: textOrNull,
@@ -122,5 +122,5 @@ const gatewayShown = gatewayStoredSchema.extend({
   deviceStatusLabel: textOrNull,
   gatewayProtocolLabel: textOrNull,
 });
-export const gatewayListedSchema = gatewayShown.extend({ deviceCount: int }).openapi("Gateway");
+export const gatewayListedSchema = gatewayShown.extend({ deviceCount: intSchema }).openapi("Gateway");
 export const gatewayDetailSchema = gatewayShown.extend({ createUser: textOrNull }).openapi("GatewayDetail");

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { ownID } from "../../store/metadata/db/table.js";
 import { deviceFilters } from "../../store/metadata/devices/devices.js";
-import { guarded } from "../http/disk-space.js";
+import { guardClaim } from "../http/disk-space.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
-import { type Answer, type Route, route } from "../http/route.js";
+import { type Route, type RouteAnswer, route } from "../http/route.js";
 import { receiveFile } from "../http/upload.js";
 import { checkFile } from "../import-export/devices/check-file.js";
 import { columnNames } from "../import-export/devices/device-columns.js";
@@ -41,7 +41,7 @@ const fields = { filters: { ...ownID, ...deviceFilters }, aliases };
 const refused = refusedParameters(fields, z.union([deviceListedSchema, deviceListedSchemaB]), ["token"]);
 
 export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[] {
-  const taskStarted = (id: string): Answer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
+  const taskStarted = (id: string): RouteAnswer => ({ status: 202, body: { statusUrl: statusUrl(id) } });
 
   return [
     route({
@@ -89,7 +89,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
         const upload = `upload-${randomUUID()}`;
         const path = join(tasks.dir, upload);
         try {
-          const through = [guarded(tasks.space.claim(caller.tenant, upload))];
+          const through = [guardClaim(tasks.space.claim(caller.tenant, upload))];
           await receiveFile(body, { field: "file", bytesMax: importBytesMax, path, through });
           const input: ImportInput = { upload, format: await checkFile(path) };
           return taskStarted(await tasks.start(caller, devicesImport, input));
@@ -102,7 +102,7 @@ export function devicesTransferRoutes({ devices, tasks, zone }: AppDeps): Route[
   ];
 }
 
-async function template(dir: string, name: keyof typeof formats): Promise<Answer> {
+async function template(dir: string, name: keyof typeof formats): Promise<RouteAnswer> {
   const { type, extension, write } = formats[name];
   const path = join(dir, `template-${randomUUID()}`);
   try {

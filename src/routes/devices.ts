@@ -26,21 +26,21 @@ import {
   deviceStoredSchema,
   deviceStoredSchemaB,
 } from "./device-schemas.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "Devices";
 const path = "/api/v1/devices";
 
 /** Variant B has gateways among its devices. */
-const idsOf = (variant: Variant) => (variant === "B" ? anyDeviceIDs : deviceIDs);
+const deviceIDFields = (variant: Variant) => (variant === "B" ? anyDeviceIDs : deviceIDs);
 
 export function deviceRoutes(deps: AppDeps): Route[] {
   const { devices, now, brokers } = deps;
   const routes = resourceRoutes(deps);
-  const contextOf = (asking: Asking): DeviceContext => ({ ...viewContext(asking), brokers });
-  const answer = (status: 200 | 201, asking: Asking, device: Device) => ({
+  const createContext = (asking: ResourceRequest): DeviceContext => ({ ...viewContext(asking), brokers });
+  const answer = (status: 200 | 201, asking: ResourceRequest, device: Device) => ({
     status,
-    body: deviceStored(device, contextOf(asking)),
+    body: deviceStored(device, createContext(asking)),
   });
 
   return [
@@ -62,7 +62,7 @@ export function deviceRoutes(deps: AppDeps): Route[] {
       path: `${path}/{id}`,
       tag,
       summary: "One device",
-      ids: idsOf,
+      ids: deviceIDFields,
       schema: deviceDetailSchema,
       schemaB: deviceDetailSchemaB,
       get: ({ caller }, id) => getDevice(devices, caller.tenant, id),
@@ -114,7 +114,7 @@ export function deviceRoutes(deps: AppDeps): Route[] {
       path,
       tag,
       summary: "Delete devices; their connections end at once, their points go in the background",
-      ids: idsOf,
+      ids: deviceIDFields,
       remove: ({ caller }, ids) => removeDevices(devices, caller, now(), ids),
     }),
   ];

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { text } from "../../store/metadata/db/table.js";
+import { textColumn } from "../../store/metadata/db/table.js";
 import { anyDeviceIDs, gatewayIDs } from "../../store/metadata/devices/devices.js";
 import type { Route } from "../http/route.js";
-import { int, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampText, textOrNull } from "../http/schemas.js";
 import { accountEventListed, type EventRow, eventListed, gatewayEventListed } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
 import { commonFilters, journalLists } from "./journal-list.js";
@@ -12,19 +12,19 @@ const tag = "Logs";
 const range = "createAt";
 
 const ownFilters = {
-  deviceID: text("deviceID"),
-  topic: text("topic"),
-  payload: text("payload"),
-  IP: text("ip"),
+  deviceID: textColumn("deviceID"),
+  topic: textColumn("topic"),
+  payload: textColumn("payload"),
+  IP: textColumn("ip"),
   refused: { column: "refused", type: "boolean" },
   ...commonFilters,
 } as const;
-const filters = { deviceName: text("deviceName"), ...ownFilters };
-const accountFilters = { ...filters, productName: text("productName") };
-const gatewayFilters = { gatewayName: text("gatewayName"), ...ownFilters };
+const filters = { deviceName: textColumn("deviceName"), ...ownFilters };
+const accountFilters = { ...filters, productName: textColumn("productName") };
+const gatewayFilters = { gatewayName: textColumn("gatewayName"), ...ownFilters };
 
 const common = z.object({
-  id: int,
+  id: intSchema,
   deviceID: textOrNull,
   IP: z.string(),
   topic: z.string(),

@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
-import type { Message } from "../../ingest/decode/points.js";
+import type { DecodableMessage } from "../../ingest/decode/points.js";
 import { reasons } from "../../ingest/decode/reasons.js";
-import { isDecodable, messageOf } from "../../ingest/followers/records.js";
+import { isDecodable, toMessage } from "../../ingest/followers/records.js";
 import { payloadBytesMax } from "../../ingest/uplinks/accept.js";
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
-import { dataStreamsOf } from "../../store/metadata/products/data-streams.js";
+import { listProductDataStreams } from "../../store/metadata/products/data-streams.js";
 import { entriesShownMax, explainEntries } from "../explain/explain-entries.js";
 import { explainPayload } from "../explain/explain-payload.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { integer } from "../http/fields.js";
+import { integerField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, textOrNull } from "../http/schemas.js";
+import { idParams, intSchema, textOrNull } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
@@ -18,7 +18,7 @@ const topicCharactersMax = 1024;
 
 const body = z
   .object({
-    eventID: integer(1).optional(),
+    eventID: integerField(1).optional(),
     topic: z.string().max(topicCharactersMax).optional(),
     payload: z.string().optional().openapi({ description: "as text" }),
     base64: z.string().optional().openapi({ description: "as bytes, instead of payload" }),
@@ -27,19 +27,19 @@ const body = z
 
 const value = z.union([z.number(), z.string(), z.boolean(), z.array(z.number())]);
 const formNames = ["binary", "cbor", "senml", "json"] as const;
-const place = { from: int, to: int, fromBit: int, toBit: int };
+const place = { from: intSchema, to: intSchema, fromBit: intSchema, toBit: intSchema };
 const point = z.object({
   dataPointID: z.string(),
-  dataPointIntID: int,
+  dataPointIntID: intSchema,
   value,
   time: z.number().openapi({ description: "milliseconds since 1970, with fractions" }),
-  from: z.union([z.object({ key: z.string() }), z.object({ fromByte: int, toByte: int })]),
+  from: z.union([z.object({ key: z.string() }), z.object({ fromByte: intSchema, toByte: intSchema })]),
 });
 const refused = z.object({
   key: textOrNull,
   value: textOrNull,
   reason: z.enum(reasons),
-  count: int,
+  count: intSchema,
   text: z.string(),
 });
 const unknownKey = z.object({ key: z.string(), suggestion: textOrNull, isInProduct: z.boolean() });
@@ -51,12 +51,15 @@ const answer = z
       taken: z.enum(formNames).nullable(),
       isEnvelope: z.boolean(),
       isEntry: z.boolean(),
-      fault: z.object({ byte: int, line: int, column: int, why: z.string() }).nullable().openapi({
-        description: "where the payload ceases to be JSON; bytes from 0, lines and columns from 1",
-      }),
+      fault: z
+        .object({ byte: intSchema, line: intSchema, column: intSchema, why: z.string() })
+        .nullable()
+        .openapi({
+          description: "where the payload ceases to be JSON; bytes from 0, lines and columns from 1",
+        }),
       others: z.array(z.object({ form: z.enum(formNames), why: z.string() })),
     }),
-    stream: z.object({ id: int, streamName: z.string() }).nullable(),
+    stream: z.object({ id: intSchema, streamName: z.string() }).nullable(),
     ...what,
     isDiscarded: z.boolean(),
     isTruncated: z.boolean(),
@@ -66,12 +69,12 @@ const answer = z
         items: z.array(
           z.object({
             deviceID: textOrNull,
-            deviceIntID: int.nullable(),
+            deviceIntID: intSchema.nullable(),
             state: z.enum(["carried", "blocked", "not carried", "without DeviceID", "too deep or too large"]),
             ...what,
           }),
         ),
-        count: int,
+        count: intSchema,
       })
       .nullable(),
   })
@@ -99,12 +102,12 @@ export function explainRoutes(deps: AppDeps): Route[] {
         if (device === undefined || device.device.tenant !== caller.tenant) {
           throw new ApiError("DATA_NOT_FOUND", "cannot find the device");
         }
-        const message = await messageAsked(deps, id, input.body);
+        const message = await readRequestedMessage(deps, id, input.body);
         const rules = deps.decodeRules();
         const explained = await explainPayload(device, message, rules);
         const entries = explained.form.isEnvelope ? await explainEntries(deps, id, message, rules) : null;
         const { topic } = message;
-        const streams = await dataStreamsOf(deps.db, device.device.productIntID);
+        const streams = await listProductDataStreams(deps.db, device.device.productIntID);
         const stream = streams.find((one) => one.topic === topic && one.streamType % 2 === 1);
         return {
           status: 200,
@@ -120,11 +123,11 @@ export function explainRoutes(deps: AppDeps): Route[] {
 }
 
 /** @throws ApiError PARAMETER_INVALID, PAYLOAD_TOO_LARGE, DATA_NOT_FOUND */
-async function messageAsked(
+async function readRequestedMessage(
   { events, now }: Pick<AppDeps, "events" | "now">,
   device: number,
   { eventID, topic, payload, base64 }: z.output<typeof body>,
-): Promise<Message> {
+): Promise<DecodableMessage> {
   if (eventID !== undefined) {
     if ([topic, payload, base64].some((one) => one !== undefined)) {
       throw invalid({ eventID: "must not be there together with topic, payload or base64" });
@@ -135,7 +138,7 @@ async function messageAsked(
     }
     if (!isDecodable(record))
       throw invalid({ eventID: "a policy has refused the message: it has no points" });
-    return messageOf(record);
+    return toMessage(record);
   }
   if (topic === undefined) throw invalid({ topic: "is required without eventID" });
   if ((payload === undefined) === (base64 === undefined)) {

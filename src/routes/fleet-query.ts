@@ -11,7 +11,7 @@ import {
   keyType,
 } from "../../store/metadata/fleet/order.js";
 import { invalid } from "../http/errors.js";
-import { code, integer, parseWith } from "../http/fields.js";
+import { codeField, integerField, parseWith } from "../http/fields.js";
 import { wholeNumber } from "../http/list-query.js";
 
 /** The fleet's filters, sorts and places, as they are asked for. */
@@ -35,11 +35,11 @@ const filterFields = {
     )
     .optional()
     .openapi({ description: "in deviceID, deviceName, deviceUsername or serialNumber, in any case" }),
-  productIntID: integer(1).optional(),
-  groupIntID: integer(1).optional(),
-  deviceStatus: code(0, 1, 2).optional(),
-  blocked: code(0, 1).optional(),
-  hasAlert: code(0, 1).optional(),
+  productIntID: integerField(1).optional(),
+  groupIntID: integerField(1).optional(),
+  deviceStatus: codeField(0, 1, 2).optional(),
+  blocked: codeField(0, 1).optional(),
+  hasAlert: codeField(0, 1).optional(),
   kind: z.enum(["device", "gateway"]).optional(),
 };
 
@@ -74,35 +74,35 @@ export function fleetRequest(query: z.output<typeof fleetQuery>): FleetRequest {
   const limit = wholeNumber(_limit, fleetLimitDefault, 1, fleetLimitMax, "_limit", errors);
   const offsetMax = isUnfiltered(filters) ? fleetOffsetMax : fleetCountedMax;
   const skipped = wholeNumber(offset, 0, 0, offsetMax, "offset", errors);
-  const sort = sortOf(_sort);
+  const sort = parseSort(_sort);
   if (sort === null) errors._sort = `must be one of ${fleetFields.join(", ")}, after a - descending`;
   if (facets !== "0" && facets !== "1") errors.facets = "must be 0 or 1";
-  const place = after === undefined || sort === null ? null : placeOf(after, sort);
+  const place = after === undefined || sort === null ? null : parseCursor(after, sort);
   if (after !== undefined && place === null && sort !== null) errors.after = "is not of a page of this _sort";
   if (after !== undefined && offset !== undefined) errors.offset = "must not be given with after";
   if (sort === null || Object.keys(errors).length > 0) throw invalid(errors);
   return { filters, sort, limit, after: place, offset: skipped, facets: facets === "1" };
 }
 
-function sortOf(text: string): FleetSort | null {
+function parseSort(text: string): FleetSort | null {
   const descending = text.startsWith("-");
   const field = fleetFields.find((one) => one === text.slice(descending ? 1 : 0));
   return field === undefined ? null : { field, descending };
 }
 
-const nameOf = ({ field, descending }: FleetSort): string => `${descending ? "-" : ""}${field}`;
+const formatSort = ({ field, descending }: FleetSort): string => `${descending ? "-" : ""}${field}`;
 
 /** A place as callers send it back. */
-export function cursorOf(place: FleetPlace, sort: FleetSort): string {
-  return Buffer.from(JSON.stringify([nameOf(sort), place.key, place.id])).toString("base64url");
+export function formatCursor(place: FleetPlace, sort: FleetSort): string {
+  return Buffer.from(JSON.stringify([formatSort(sort), place.key, place.id])).toString("base64url");
 }
 
 /** Null if it is no place of this order. */
-function placeOf(cursor: string, sort: FleetSort): FleetPlace | null {
+function parseCursor(cursor: string, sort: FleetSort): FleetPlace | null {
   if (cursor.length > cursorLengthMax || !/^[\w-]+$/.test(cursor)) return null;
   try {
     const read: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    if (!Array.isArray(read) || read.length !== 3 || read[0] !== nameOf(sort)) return null;
+    if (!Array.isArray(read) || read.length !== 3 || read[0] !== formatSort(sort)) return null;
     const [, key, id] = read as [string, unknown, unknown];
     return isKey(key, sort.field) && isInteger(id) ? { key, id } : null;
   } catch {

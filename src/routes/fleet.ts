@@ -3,7 +3,7 @@ import { createFleetValues } from "../devices/fleet-values.js";
 import { type Route, route } from "../http/route.js";
 import { fleetFacets, fleetItem, fleetSchema } from "../views/fleet.js";
 import type { AppDeps } from "./deps.js";
-import { cursorOf, fleetQuery, fleetRequest } from "./fleet-query.js";
+import { fleetQuery, fleetRequest, formatCursor } from "./fleet-query.js";
 
 export function fleetRoutes(deps: AppDeps): Route[] {
   const values = createFleetValues(deps);
@@ -17,18 +17,18 @@ export function fleetRoutes(deps: AppDeps): Route[] {
       shape: { query: fleetQuery },
       answer: { status: 200, schema: fleetSchema },
       handle: async ({ writing, caller, query, request }) => {
-        const asked = fleetRequest(query);
+        const requestedFleet = fleetRequest(query);
         const { items, next, count, isCountBounded, facets } = await listFleet(
           deps.devices,
           caller.tenant,
-          asked,
+          requestedFleet,
         );
         const { of, lack } = await values.read(caller.tenant, items, request.signal);
         return {
           status: 200,
           body: {
             items: items.map((row) => fleetItem(row, of.get(row.id) ?? [], writing)),
-            next: next === null ? null : cursorOf(next, asked.sort),
+            next: next === null ? null : formatCursor(next, requestedFleet.sort),
             count,
             isCountBounded,
             facets: facets === null ? null : fleetFacets(facets),

@@ -3,9 +3,9 @@ import { ifNotFound } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   type DataPoint,
-  dataPointsOf,
   getDataPoint,
-  kindOf,
+  listProductDataPoints,
+  toSeriesKind,
 } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
 
@@ -13,7 +13,7 @@ import { invalid } from "../http/errors.js";
 export async function getFormulaPoint(db: Db, tenant: number, id: number): Promise<DataPoint> {
   const point = await getDataPoint(db, tenant, id).catch(ifNotFound(undefined));
   if (point === undefined) throw invalid({ dataPointIntID: "there is no such data point" });
-  if (kindOf(point.pointDataType) === "text") {
+  if (toSeriesKind(point.pointDataType) === "text") {
     throw invalid({ dataPointIntID: "must be a data point of a number or boolean type" });
   }
   return point;
@@ -29,6 +29,6 @@ export async function checkFormula(
   formula: string,
   stored: string | null,
 ): Promise<void> {
-  const names = new Set((await dataPointsOf(db, productIntID)).map((one) => one.dataPointID));
+  const names = new Set((await listProductDataPoints(db, productIntID)).map((one) => one.dataPointID));
   compileFormula(formula, names, { allowHeavy: formula === stored });
 }

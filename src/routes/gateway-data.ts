@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { newestWithin } from "../../query/newest.js";
+import { readNewestPoints } from "../../query/newest.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import {
   type CarriedDevice,
@@ -10,7 +10,7 @@ import {
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import { invalid } from "../http/errors.js";
 import type { Route } from "../http/route.js";
-import { int, newestErrorSchema, stampOrNull } from "../http/schemas.js";
+import { intSchema, newestErrorSchema, stampOrNull } from "../http/schemas.js";
 import { type DeviceData, deviceData, type Gauged } from "../views/gateway-data.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
@@ -21,12 +21,12 @@ const issueOnly = 2;
 
 const schema = z
   .object({
-    deviceIntID: int,
+    deviceIntID: intSchema,
     deviceID: z.string(),
     deviceName: z.string(),
     data: z.array(
       z.object({
-        dataPointIntID: int,
+        dataPointIntID: intSchema,
         dataPointID: z.string(),
         dataPointName: z.string(),
         time: stampOrNull,
@@ -63,7 +63,7 @@ export function gatewayDataRoutes(deps: AppDeps): Route[] {
         if (asked.length > valuesMax) {
           throw invalid({ _limit: `an answer holds at most ${valuesMax} values: ask for fewer devices` });
         }
-        const newest = await newestWithin(series.under(signal), refs, asked, ends[0] ?? 0, pageBytesMax);
+        const newest = await readNewestPoints(series.under(signal), refs, asked, ends[0] ?? 0, pageBytesMax);
         const whole = ends.filter((end) => end <= newest.length).length;
         const items = page.items.slice(0, whole).map((device, i) => {
           const [from = 0, to = 0] = [ends[i - 1], ends[i]];

@@ -14,17 +14,26 @@ import type { Device } from "../../store/metadata/devices/record.js";
 import { createOnceFree } from "../devices/create-once-free.js";
 import { editedFields, ownProduct, spelled, storeChecked, withoutNulls } from "../devices/draft.js";
 import { deviceFields, deviceID } from "../devices/rules.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, editBody, fixedFields, json, name, refuseChanged, text } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import {
+  codeField,
+  createBody,
+  editBody,
+  fixedFields,
+  jsonField,
+  name,
+  refuseChanged,
+  textField,
+} from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
 import { idParams } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { gatewayDetail, gatewayListed, gatewayStored } from "../views/gateways.js";
 import type { AppDeps } from "./deps.js";
 import { gatewayDetailSchema, gatewayListedSchema, gatewayStoredSchema } from "./device-schemas.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 /** Gateways: rows of the device table with a record of their own, alike in both variants. */
 
@@ -42,11 +51,11 @@ const spellings = {
 } as const;
 
 const { deviceConsoleIP, deviceConsolePort, deviceConsoleUsername } = deviceFields;
-const mac = text.max(64);
-const upLinkNetwork = code(...codesOf("upLinkNetwork"));
-const required = { gatewayName: name, gatewayProtocol: code(...codesOf("gatewayProtocol")) };
+const mac = textField.max(64);
+const upLinkNetwork = codeField(...listCodes("upLinkNetwork"));
+const required = { gatewayName: name, gatewayProtocol: codeField(...listCodes("gatewayProtocol")) };
 const optional = {
-  upLinkProtocol: code(...codesOf("upLinkProtocol")),
+  upLinkProtocol: codeField(...listCodes("upLinkProtocol")),
   mac,
   gatewayMAC: mac,
   deviceConsoleIP,
@@ -62,7 +71,7 @@ const optional = {
   softVersion: deviceFields.softVersion,
   hardwareVersion: deviceFields.hardwareVersion,
   description: deviceFields.description,
-  location: json,
+  location: jsonField,
   deviceUsername: deviceFields.deviceUsername,
   token: deviceFields.token,
 } as const;
@@ -78,7 +87,7 @@ const edit = editBody(required, { ...optional, upLinkNetwork })
 export function gatewayRoutes(deps: AppDeps): Route[] {
   const { devices, now } = deps;
   const routes = resourceRoutes(deps);
-  const answer = (status: 200 | 201, asking: Asking, gateway: Device) => ({
+  const answer = (status: 200 | 201, asking: ResourceRequest, gateway: Device) => ({
     status,
     body: gatewayStored(gateway, viewContext(asking)),
   });
@@ -142,7 +151,11 @@ export function gatewayRoutes(deps: AppDeps): Route[] {
 }
 
 /** @throws ApiError PARAMETER_INVALID, StoreError CONFLICT */
-async function createGateway(deps: AppDeps, caller: Caller, body: z.output<typeof create>): Promise<Device> {
+async function createGateway(
+  deps: AppDeps,
+  caller: ApiCaller,
+  body: z.output<typeof create>,
+): Promise<Device> {
   const { productID, gatewayName, ...input } = body;
   const check = () => ownProduct(deps, caller, productID);
   const product = await check();

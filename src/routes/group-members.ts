@@ -5,10 +5,10 @@ import { deviceFilters, deviceIDs, listEveryDevice } from "../../store/metadata/
 import type { Device } from "../../store/metadata/devices/record.js";
 import { addMembers, notJoined } from "../../store/metadata/groups/group-members.js";
 import { getGroup, groupIDs } from "../../store/metadata/groups/groups.js";
-import { groupMembers, unbind } from "../../store/metadata/policies/bindings.js";
+import { groupBinding, unbind } from "../../store/metadata/policies/bindings.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int } from "../http/schemas.js";
+import { idParams, intSchema } from "../http/schemas.js";
 import { deviceListed } from "../views/devices.js";
 import { idArray } from "./bound-ids.js";
 import type { AppDeps } from "./deps.js";
@@ -20,7 +20,7 @@ const path = "/api/v1/groups/{id}/devices";
 
 const added = z.object({ ids: idArray }).openapi("GroupDevices");
 
-const choice = z.object({ label: z.string(), value: int }).openapi("GroupDeviceSelection");
+const choice = z.object({ label: z.string(), value: intSchema }).openapi("GroupDeviceSelection");
 
 export function groupMemberRoutes(deps: AppDeps): Route[] {
   const { db, devices, now } = deps;
@@ -67,7 +67,7 @@ export function groupMemberRoutes(deps: AppDeps): Route[] {
       ids: deviceIDs,
       errors: [],
       remove: ({ caller }, ids, group) =>
-        unbind(db, caller, now(), groupMembers, { owners: [group], devices: ids }),
+        unbind(db, caller, now(), groupBinding, { owners: [group], devices: ids }),
     }),
     route({
       method: "get",

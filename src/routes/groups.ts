@@ -16,35 +16,43 @@ import {
   createBody,
   editBody,
   fixedFields,
-  integer,
+  integerField,
   name,
   present,
   refuseChanged,
-  text,
+  textField,
 } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import {
+  idParams,
+  intOrNull,
+  intSchema,
+  recordID,
+  stampOrNull,
+  stampText,
+  textOrNull,
+} from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { type GroupRow, groupDetail, groupListed, groupStored, groupTruncated } from "../views/groups.js";
 import type { AppDeps } from "./deps.js";
-import { productOf } from "./product-ref.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { requireProduct } from "./product-ref.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["groupID", "productID", "productIntID"] as const;
 const tag = "Groups";
 
 /** Either of the two names the product. */
-const owner = { productID: z.string(), productIntID: integer(1) };
-const createA = createBody({ groupName: name }, { description: text, ...owner }).openapi("GroupCreate");
-const createB = createBody({ groupName: name, description: text }, owner).openapi("GroupCreateB");
-const edit = editBody({ groupName: name }, { description: text })
+const owner = { productID: z.string(), productIntID: integerField(1) };
+const createA = createBody({ groupName: name }, { description: textField, ...owner }).openapi("GroupCreate");
+const createB = createBody({ groupName: name, description: textField }, owner).openapi("GroupCreateB");
+const edit = editBody({ groupName: name }, { description: textField })
   .extend(fixedFields(fixed))
   .openapi("GroupEdit");
 
 const stored = z
   .object({
-    id: int,
+    id: intSchema,
     groupID: z.string(),
     groupName: z.string(),
     description: textOrNull,
@@ -54,7 +62,7 @@ const stored = z
   })
   .openapi("GroupStored");
 const named = stored.extend({ productName: z.string() });
-const listed = named.extend({ deviceCount: int }).openapi("Group");
+const listed = named.extend({ deviceCount: intSchema }).openapi("Group");
 const detail = named.extend({ createUser: textOrNull }).openapi("GroupDetail");
 const storedB = stored.extend({ devices: z.array(recordID), userIntID: intOrNull }).openapi("GroupStoredB");
 const listedB = storedB.extend({ productName: z.string() }).openapi("GroupB");
@@ -109,11 +117,11 @@ export function groupRoutes(deps: AppDeps): Route[] {
 
 function createRoute(deps: AppDeps): Route {
   const { db, now } = deps;
-  const create = async (input: Asking & { readonly body: CreateBody }) => {
+  const create = async (input: ResourceRequest & { readonly body: CreateBody }) => {
     const { caller, body } = input;
     const { groupName, description = null, productID, productIntID } = body;
     if (!productID && !productIntID) throw invalid({ productID: "is required" });
-    const product = await productOf(db, caller.tenant, { productID, productIntID });
+    const product = await requireProduct(db, caller.tenant, { productID, productIntID });
     const fields = { groupName, description, productIntID: product.id };
     return answer(deps, 201, input, await createGroup(db, caller, now(), fields));
   };
@@ -156,14 +164,14 @@ function editRoute(deps: AppDeps, find: ReturnType<typeof resourceRoutes>["find"
 }
 
 /** Variant B shows the devices of a group. */
-async function withDevices(db: Db, asking: Asking, groups: readonly Group[]): Promise<GroupRow[]> {
+async function withDevices(db: Db, asking: ResourceRequest, groups: readonly Group[]): Promise<GroupRow[]> {
   if (asking.variant === "A") return [...groups];
   const ids = groups.map(({ id }) => id);
   const devices = await devicesOfGroups(db, ids);
   return groups.map((group) => ({ ...group, devices: devices.get(group.id) ?? [] }));
 }
 
-async function answer({ db }: Pick<AppDeps, "db">, status: 200 | 201, asking: Asking, group: Group) {
+async function answer({ db }: Pick<AppDeps, "db">, status: 200 | 201, asking: ResourceRequest, group: Group) {
   const [row = group] = await withDevices(db, asking, [group]);
   const headers: Record<string, string> = groupTruncated(row) ? { Truncated: "true" } : {};
   return { status, body: groupStored(row, viewContext(asking)), headers };

@@ -75,7 +75,7 @@ export function historyRoutes(deps: AppDeps): Route[] {
         try {
           const room = tasks.space.claim(caller.tenant, upload);
           await spoolBody(body, { types, bytesMax: config.importBytesMax, room, path });
-          const input: HistoryImportInput = { upload, format: await formatOf(path, request) };
+          const input: HistoryImportInput = { upload, format: await detectFormat(path, request) };
           await checkHistory({ path, format: input.format });
           return {
             status: 202,
@@ -101,7 +101,7 @@ export function historyRoutes(deps: AppDeps): Route[] {
         const { caller, params, body } = asking;
         const device = await routes.find(asking, anyDeviceIDs, params.id);
         await deps.cluster?.atKeeper(device);
-        const place = zoneOf(deps, body.timezone);
+        const place = chooseZone(deps, body.timezone);
         const start = readRequestTime(body.startTime, place, "startTime");
         const stop = body.endTime ? readRequestTime(body.endTime, place, "endTime") : now() * 1000;
         if (start >= stop) throw invalid({ startTime: "the range must end after it starts" });
@@ -115,12 +115,12 @@ export function historyRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-function zoneOf(deps: AppDeps, name: string | null | undefined) {
+function chooseZone(deps: AppDeps, name: string | null | undefined) {
   return name ? zone(name) : deps.zone;
 }
 
 /** The format that the caller declares; for a form, the one that the content looks like. */
-async function formatOf(path: string, request: Request): Promise<HistoryFormat> {
+async function detectFormat(path: string, request: Request): Promise<HistoryFormat> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type === historyTypes.csv) return "csv";
   if (type === historyTypes.ndjson) return "ndjson";

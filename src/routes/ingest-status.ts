@@ -3,15 +3,15 @@ import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import type { DeviceIngest } from "../../store/metadata/devices/ingest.js";
 import { pointsRefused } from "../../store/metadata/quarantine.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, stampOrNull } from "../http/schemas.js";
+import { idParams, intSchema, stampOrNull } from "../http/schemas.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
 const answer = z
   .object({
-    messages: int,
-    points: int,
-    refused: z.record(z.string(), int).openapi({ example: { unknown: 2, number: 1 } }),
+    messages: intSchema,
+    points: intSchema,
+    refused: z.record(z.string(), intSchema).openapi({ example: { unknown: 2, number: 1 } }),
     lastAt: stampOrNull,
   })
   .openapi("IngestStatus");
@@ -33,7 +33,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, variant, writing, params }) => {
         const id = await routes.find({ caller, variant }, anyDeviceIDs, params.id);
         await deps.cluster?.atKeeper(id);
-        const { lastAt, points, refused, messages } = sumOf(await deps.ingestOf(id));
+        const { lastAt, points, refused, messages } = sumIngest(await deps.ingestOf(id));
         // Counted as decoded; values that the series store then refused are not subtracted.
         const notStored = await pointsRefused(db, id);
         if (notStored > 0) refused.series = notStored;
@@ -49,7 +49,7 @@ export function ingestStatusRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-function sumOf(all: readonly DeviceIngest[]) {
+function sumIngest(all: readonly DeviceIngest[]) {
   const refused: Record<string, number> = {};
   for (const one of all) {
     for (const [reason, count] of Object.entries(one.refused))

@@ -3,8 +3,8 @@ import { productNames } from "../../store/metadata/commands/log-names.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type Page, type PageRequest, stamps, time } from "../../store/metadata/db/table.js";
 import { deviceNames } from "../../store/metadata/devices/names.js";
-import { rowFilters, scopeOf } from "../http/log-scope.js";
-import { listOfNodes } from "../journal-lists/list-of-nodes.js";
+import { readLogScope, rowFilters } from "../http/log-scope.js";
+import { listAcrossNodes } from "../journal-lists/list-of-nodes.js";
 import { type ListedRecords, type ListQuery, ownList } from "../journal-lists/own-list.js";
 import type { LogRow } from "../views/events.js";
 import type { AppDeps } from "./deps.js";
@@ -41,11 +41,11 @@ export function journalLists({
       { filters, page, limit }: PageRequest,
       parent: number,
     ) => {
-      const { devices, truncated } = await scopeOf(db, tenant, filters, parent);
+      const { devices, truncated } = await readLogScope(db, tenant, filters, parent);
       if (devices?.length === 1) await cluster?.atKeeper(devices[0] as number);
       const query: ListQuery = { listing, tenant, devices, filters: rowFilters(filters), page, limit };
       const isOfAll = cluster !== null && (devices === null || devices.length > 1);
-      const found = await (isOfAll ? listOfNodes(kept, query, cluster) : ownList(events, query));
+      const found = await (isOfAll ? listAcrossNodes(kept, query, cluster) : ownList(events, query));
       const items = await withNames(db, found.items as ListedRecords[Name][], withProducts);
       return { ...found, items, truncated: found.truncated || truncated };
     },

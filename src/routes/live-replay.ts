@@ -1,8 +1,8 @@
 import { type LiveEvent, liveEvent } from "../../ingest/live/log.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
-import { kindOf } from "../../store/metadata/products/data-points.js";
-import type { Columns, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
+import { toSeriesKind } from "../../store/metadata/products/data-points.js";
+import type { Columns, SeriesReader, SeriesRef } from "../../store/series/series.js";
 import type { AppDeps } from "./deps.js";
 
 /** Points from the store for a client that was away for longer than events are held. */
@@ -14,7 +14,7 @@ const textsTogether = 16;
 const issueOnly = 2;
 
 /** A data point and its series. */
-interface Asked {
+interface ReplayedPoint {
   readonly field: string;
   readonly ref: SeriesRef;
 }
@@ -44,7 +44,7 @@ export async function newestSince(
     .filter((point) => point.dataTransType !== issueOnly)
     .map(({ field, pointDataType }) => ({
       field,
-      ref: refs.of(device, { field, kind: kindOf(pointDataType) }),
+      ref: refs.of(device, { field, kind: toSeriesKind(pointDataType) }),
     }));
   const texts = asked.filter(({ ref }) => ref.kind === "text");
   const numbers = asked.filter(({ ref }) => ref.kind !== "text");
@@ -61,7 +61,7 @@ export async function newestSince(
     // The share that earlier ones have left goes to the others.
     const part = (whole: number) => Math.max(1, Math.floor(whole / rest));
     const most = { points: part(left.points), bytes: part(left.bytes) };
-    const told = await newestOf(store, group, time + 1, most);
+    const told = await readNewest(store, group, time + 1, most);
     for (const one of told.values()) {
       if (one instanceof StoreError) untold.push(one.message);
       else for (const event of one) events.push(event);
@@ -79,21 +79,21 @@ interface Most {
 }
 
 /** The newest events of each data point, newest first; if some have few, those with more are read again. */
-async function newestOf(
-  store: Pick<SeriesQuestions, "readNewest">,
-  group: readonly Asked[],
+async function readNewest(
+  store: Pick<SeriesReader, "readNewest">,
+  group: readonly ReplayedPoint[],
   start: number,
   most: Most,
-): Promise<Map<Asked, LiveEvent[] | StoreError>> {
-  const told = new Map<Asked, LiveEvent[] | StoreError>();
-  const cutOff = new Set<Asked>();
-  const ask = async (some: readonly Asked[], { points, bytes }: Most): Promise<void> => {
+): Promise<Map<ReplayedPoint, LiveEvent[] | StoreError>> {
+  const told = new Map<ReplayedPoint, LiveEvent[] | StoreError>();
+  const cutOff = new Set<ReplayedPoint>();
+  const ask = async (some: readonly ReplayedPoint[], { points, bytes }: Most): Promise<void> => {
     const refs = some.map(({ ref }) => ref);
     const found = await store.readNewest(refs, { start, bytesMax: bytes }, points);
     for (const [i, one] of some.entries()) {
       const columns = found[i];
       if (columns === undefined) continue;
-      const events = columns instanceof StoreError ? columns : eventsOf(one.field, columns, bytes);
+      const events = columns instanceof StoreError ? columns : listEvents(one.field, columns, bytes);
       told.set(one, events);
       if (Array.isArray(events) && (events.length === points || isCut(columns as Columns, events)))
         cutOff.add(one);
@@ -104,7 +104,7 @@ async function newestOf(
   if (more.length === 0) return told;
   const total = [...told.values()].reduce((sum, one) => sum + (Array.isArray(one) ? one.length : 0), 0);
   // Each already has some, and shares in what the others have left.
-  const own = (told.get(more[0] as Asked) as LiveEvent[]).length;
+  const own = (told.get(more[0] as ReplayedPoint) as LiveEvent[]).length;
   const points = own + Math.floor((group.length * own - total) / more.length);
   if (points >= 2 * own) await ask(more, { points, bytes: Math.floor((most.bytes / own) * points) });
   return told;
@@ -113,7 +113,7 @@ async function newestOf(
 const isCut = ({ times }: Columns, events: readonly LiveEvent[]): boolean => events.length < times.length;
 
 /** The newest events, newest first, within the limit of bytes, but at least one. */
-function eventsOf(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {
+function listEvents(field: string, { times, values }: Columns, bytesMax: number): LiveEvent[] {
   const events: LiveEvent[] = [];
   let bytes = 0;
   for (let i = times.length - 1; i >= 0; i--) {

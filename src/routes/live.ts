@@ -2,13 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { type LiveTopic, liveTopics } from "../../ingest/live/tenant-events.js";
 import { crc32c } from "../../store/lib/crc32c.js";
 import { StoreError } from "../../store/lib/errors.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
-import { KeptElsewhere } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
 import { messagesPerSecondMax } from "../live/sample.js";
-import { type AskedScope, openScope, streamDevicesMax, streamMembersMax } from "../live/scope.js";
+import { openScope, type RequestedScope, streamDevicesMax, streamMembersMax } from "../live/scope.js";
 import { streamChunks } from "../live/stream.js";
 import type { AppDeps } from "./deps.js";
 
@@ -48,18 +48,18 @@ export function liveRoutes(deps: AppDeps): Route[] {
       answer: { status: 200, schema: z.string(), type: "text/event-stream" },
       errors: ["DATA_NOT_FOUND", "RESOURCE_LIMITED"],
       handle: async ({ caller, query, request, callerAgain, hangUp }) => {
-        const asked = readScope(query);
-        const topics = readTopics(query.topics, asked);
+        const requested = readScope(query);
+        const topics = readTopics(query.topics, requested);
         const headers = { "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
         const answer = { status: 200, type: "text/event-stream", headers } as const;
         if (request.method === "HEAD") {
-          await openScope(deps, caller.tenant, asked);
+          await openScope(deps, caller.tenant, requested);
           return answer;
         }
-        const ids = eventIDs(deps, topics, asked);
+        const ids = eventIDs(deps, topics, requested);
         const lastID = request.headers.get("last-event-id") ?? "";
         await toItsNode(deps, caller.tenant, ids.read(lastID));
-        const stream = await openStream(deps, caller, asked, topics, ids, lastID);
+        const stream = await openStream(deps, caller, requested, topics, ids, lastID);
         const mayGoOn = () => isStillTheirs(deps, caller.tenant, callerAgain);
         const stalled = () => {
           stream.subscription.giveUp();
@@ -97,9 +97,9 @@ const eventIDForm = /^(\d{1,3})\.([\w-]{1,32})\.(\d{1,15})\.([0-9a-z]{1,7})$/;
 function eventIDs(
   { config, tenantLive }: AppDeps,
   topics: readonly LiveTopic[],
-  asked: AskedScope,
+  requested: RequestedScope,
 ): EventIDs {
-  const form = crc32c(Buffer.from(JSON.stringify([topics.toSorted(), asked]))).toString(36);
+  const form = crc32c(Buffer.from(JSON.stringify([topics.toSorted(), requested]))).toString(36);
   return {
     write: (number) => `${config.nodeNumber}.${tenantLive.run}.${number}.${form}`,
     read: (text) => {
@@ -121,13 +121,13 @@ async function toItsNode({ cluster }: AppDeps, tenant: number, last: EventID | n
   if (last === null || cluster?.others.includes(last.node) !== true) return;
   const { node, run, number: after } = last;
   const resumes = await cluster.call(node, { call: "resumes", tenant, run, after }, askMs).catch(() => false);
-  if (resumes === true) throw new KeptElsewhere(node);
+  if (resumes === true) throw new RemoteShard(node);
 }
 
 async function openStream(
   deps: AppDeps,
-  { tenant }: Caller,
-  asked: AskedScope,
+  { tenant }: ApiCaller,
+  requested: RequestedScope,
   topics: readonly LiveTopic[],
   ids: EventIDs,
   lastID: string,
@@ -142,13 +142,13 @@ async function openStream(
   const since = feed.newest;
   try {
     const { generation } = subscription;
-    const scope = await openScope(deps, tenant, asked);
+    const scope = await openScope(deps, tenant, requested);
     await deps.liveWatch.begin(tenant, topics);
     return {
       tenant,
       topics: new Set(topics),
       subscription,
-      asked,
+      asked: requested,
       scope,
       generation,
       since,
@@ -161,19 +161,19 @@ async function openStream(
   }
 }
 
-function readScope({ deviceID, groupID }: z.output<typeof query>): AskedScope {
+function readScope({ deviceID, groupID }: z.output<typeof query>): RequestedScope {
   const deviceIDs = deviceID ? [...new Set(deviceID.split(","))].sort() : null;
   return { deviceIDs, groupID: groupID || null };
 }
 
 /** @throws ApiError PARAMETER_INVALID */
-function readTopics(text: string | undefined, { deviceIDs, groupID }: AskedScope): LiveTopic[] {
+function readTopics(text: string | undefined, { deviceIDs, groupID }: RequestedScope): LiveTopic[] {
   const hasDevices = deviceIDs !== null || groupID !== null;
   // The figures come every second, whatever happens: only whoever asks for them is told.
   if (!text) return liveTopics.filter((topic) => topic !== "overview" && (hasDevices || topic !== "points"));
-  const asked = [...new Set(text.split(","))];
-  const topics = liveTopics.filter((topic) => asked.includes(topic));
-  if (topics.length < asked.length) throw invalid({ topics: `must be some of ${liveTopics.join(", ")}` });
+  const requested = [...new Set(text.split(","))];
+  const topics = liveTopics.filter((topic) => requested.includes(topic));
+  if (topics.length < requested.length) throw invalid({ topics: `must be some of ${liveTopics.join(", ")}` });
   if (topics.includes("points") && !hasDevices) {
     throw invalid({ topics: "points need deviceID or groupID" });
   }
@@ -184,7 +184,7 @@ function readTopics(text: string | undefined, { deviceIDs, groupID }: AskedScope
 async function isStillTheirs(
   { log }: AppDeps,
   tenant: number,
-  callerAgain: () => Promise<Caller>,
+  callerAgain: () => Promise<ApiCaller>,
 ): Promise<boolean> {
   try {
     return (await callerAgain()).tenant === tenant;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { addressBlock } from "../../ingest/access/address-block.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { streamOf } from "../http/json-stream.js";
+import { createByteStream } from "../http/json-stream.js";
 import { wholeNumber } from "../http/list-query.js";
 import { type Route, route } from "../http/route.js";
 import { type Tile, tileTypes } from "../map-tiles/fetch-tile.js";
@@ -51,7 +51,7 @@ export function mapTileRoutes({ mapTiles }: Pick<AppDeps, "mapTiles">): Route[] 
         return {
           status: 200,
           type,
-          body: streamOf(inOne(bytes)),
+          body: createByteStream(inOne(bytes)),
           held: bytes.length,
           headers: {
             "Content-Length": String(bytes.length),

@@ -4,31 +4,31 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { MetricInput } from "../../store/metadata/products/metrics.js";
 import { invalid } from "../http/errors.js";
-import { code, createBody, integer, name, present, text } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, createBody, integerField, name, present, textField } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { checkFormula, getFormulaPoint } from "./formula-point.js";
 
 const formulaMetric = 1;
 const aggregateMetric = 2;
 const rawData = 2;
 
-export const required = { metricName: name, dataPointIntID: integer(1) };
-export const optional = {
-  metricType: code(...codesOf("metricType")),
-  aggregateType: code(...codesOf("aggregateType")),
-  aggregateData: code(...codesOf("aggregateData")),
-  chartType: code(...codesOf("chartType")),
+export const requiredMetricField = { metricName: name, dataPointIntID: integerField(1) };
+export const optionalMetricField = {
+  metricType: codeField(...listCodes("metricType")),
+  aggregateType: codeField(...listCodes("aggregateType")),
+  aggregateData: codeField(...listCodes("aggregateData")),
+  chartType: codeField(...listCodes("chartType")),
   /** A blank text counts as none. */
   expressions: z.string().transform((text) => (text.trim() === "" ? null : text)),
-  isShow: code(0, 1),
-  productItemIntID: integer(0),
-  remark: text,
+  isShow: codeField(0, 1),
+  productItemIntID: integerField(0),
+  remark: textField,
   /** Accepted and not returned. */
-  expressionsLabel: text,
-  dataStreamIntID: integer(0),
+  expressionsLabel: textField,
+  dataStreamIntID: integerField(0),
 };
 
-export const metricCreate = createBody(required, optional).openapi("MetricCreate");
+export const metricCreate = createBody(requiredMetricField, optionalMetricField).openapi("MetricCreate");
 
 /** Adds the defaults of absent fields. @throws ApiError, StoreError naming every wrong field */
 export async function newMetric(

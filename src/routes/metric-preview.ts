@@ -1,31 +1,32 @@
 import { z } from "@hono/zod-openapi";
 import type { Metric } from "../../store/metadata/products/metrics.js";
-import { createBody, integer, name, text } from "../http/fields.js";
+import { createBody, integerField, name, textField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { queryOf, timeOrText } from "./data-body.js";
+import { parseChartQuery, timeOrText } from "./data-body.js";
 import { metricItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
-import { newMetric, optional, required } from "./metric-draft.js";
+import { newMetric, optionalMetricField, requiredMetricField } from "./metric-draft.js";
 import { previewMetric } from "./metrics-data.js";
 
 /** The query fields of metrics_data, in a body: numbers may be numbers. */
 const dataFields = {
-  deviceID: text,
-  deviceIntID: integer(1),
-  time_unit: text,
+  deviceID: textField,
+  deviceIntID: integerField(1),
+  time_unit: textField,
   startTime: timeOrText,
   endTime: timeOrText,
-  timezone: text,
-  fill: text,
-  limit: integer(1),
-  maxPoints: integer(1),
-  timeFormat: text,
+  timezone: textField,
+  fill: textField,
+  limit: integerField(1),
+  maxPoints: integerField(1),
+  timeFormat: textField,
 };
 
-const { dataPointIntID } = required;
-const previewBody = createBody({ dataPointIntID }, { ...optional, metricName: name, ...dataFields }).openapi(
-  "MetricPreview",
-);
+const { dataPointIntID } = requiredMetricField;
+const previewBody = createBody(
+  { dataPointIntID },
+  { ...optionalMetricField, metricName: name, ...dataFields },
+).openapi("MetricPreview");
 
 const items = z.array(metricItemSchema.extend({ id: z.null(), createAt: z.null(), updateAt: z.null() }));
 
@@ -52,7 +53,7 @@ export function metricPreviewRoutes(deps: AppDeps): Route[] {
           productID: point.productID,
           dataPointName: point.dataPointName,
         } as Metric;
-        const query = queryOf(body, Object.keys(dataFields));
+        const query = parseChartQuery(body, Object.keys(dataFields));
         return previewMetric(deps, caller.tenant, { metric, query }, asker);
       },
     }),

@@ -13,27 +13,35 @@ import {
 import { invalid } from "../http/errors.js";
 import { editBody, fixedFields, present, refuseChanged } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { idParams, intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { metricDetail, metricListed, metricStored } from "../views/metrics.js";
 import type { AppDeps } from "./deps.js";
-import { checkMetric, metricCreate, newMetric, optional, required } from "./metric-draft.js";
+import {
+  checkMetric,
+  metricCreate,
+  newMetric,
+  optionalMetricField,
+  requiredMetricField,
+} from "./metric-draft.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Metrics";
 const fixed = ["productID", "productIntID"] as const;
-const metricEdit = editBody(required, optional).extend(fixedFields(fixed)).openapi("MetricEdit");
+const metricEdit = editBody(requiredMetricField, optionalMetricField)
+  .extend(fixedFields(fixed))
+  .openapi("MetricEdit");
 
 export const metricStoredSchema = z
   .object({
-    id: int,
+    id: intSchema,
     metricName: z.string(),
-    metricType: int,
-    dataPointIntID: int,
+    metricType: intSchema,
+    dataPointIntID: intSchema,
     aggregateType: intOrNull,
     aggregateData: intOrNull,
-    chartType: int,
+    chartType: intSchema,
     expressions: textOrNull,
-    isShow: int,
+    isShow: intSchema,
     productID: z.string(),
     productItemIntID: intOrNull,
     remark: textOrNull,

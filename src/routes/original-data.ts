@@ -2,25 +2,31 @@
 import { answerValuesMax } from "../../query/metrics.js";
 import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
-import { type DataPoint, kindOf } from "../../store/metadata/products/data-points.js";
+import { type DataPoint, toSeriesKind } from "../../store/metadata/products/data-points.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { AnswerHold } from "../http/answer-room.js";
+import type { Reservation } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { Column } from "../http/json-stream.js";
 import { inParallel } from "../http/parallel.js";
-import type { Answer } from "../http/route.js";
-import { formOf } from "../import-export/points/export-plan.js";
+import type { RouteAnswer } from "../http/route.js";
+import { originalForm } from "../import-export/points/export-plan.js";
 import {
   answerTexts,
-  type Budget,
   createBudget,
+  createSeriesQueries,
   formOfTimes,
-  ownerOf,
-  questionsAtOnce,
-  questionsOf,
+  type QueryBudget,
+  queriesAtOnce,
+  showOwner,
   timeColumn,
 } from "./data-answers.js";
-import { type AskedChart, type ChartQuery, limitDefault, pointsAsked, readChartQuery } from "./data-query.js";
+import {
+  type ChartQuery,
+  type ChartRequest,
+  limitDefault,
+  listRequestedPoints,
+  readChartQuery,
+} from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 
 /** Text series that are read together: each may hold one point that is longer than its share. */
@@ -33,10 +39,10 @@ export async function answerOriginal(
   tenant: number,
   query: ChartQuery,
   request: Request,
-  hold: AnswerHold | null,
-): Promise<Answer> {
+  hold: Reservation | null,
+): Promise<RouteAnswer> {
   const asked = await readChartQuery(deps, tenant, query);
-  const choose = (model: ProductModel) => pointsAsked(model, asked);
+  const choose = (model: ProductModel) => listRequestedPoints(model, asked);
   const { items, truncated } = await originalItems(deps, asked, choose, request.signal, createBudget(hold));
   const headers: Record<string, string> = truncated ? { Truncated: "true" } : {};
   return conditionalAnswer(request, items, headers, formOfTimes(asked));
@@ -45,24 +51,24 @@ export async function answerOriginal(
 /** An item for each chosen data point of each device. */
 export async function originalItems(
   deps: AppDeps,
-  asked: AskedChart,
+  asked: ChartRequest,
   choose: (model: ProductModel) => readonly DataPoint[],
   signal: AbortSignal,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<{ readonly items: object[]; readonly truncated: boolean }> {
   const range = asked.range("real");
   const most = range.newest ?? asked.limit ?? limitDefault;
-  const questions = await questionsOf(deps, asked, (model) => piecesOf(choose(model), most));
+  const queries = await createSeriesQueries(deps, asked, (model) => splitPoints(choose(model), most));
   const store = deps.series.under(signal);
-  const texts = questions.reduce((sum, { points }) => sum + points.filter(isText).length, 0);
+  const texts = queries.reduce((sum, { points }) => sum + points.filter(isText).length, 0);
   const textBytesMax = Math.floor(answerTexts.partsBytes / Math.max(1, texts));
   const size = { limit: asked.limit, limitDefault, maxPoints: asked.maxPoints, textBytesMax };
   const write = timeWriters[asked.format];
   let truncated = false;
-  const items = await inParallel(questions, questionsAtOnce, async ({ device, points }) => {
+  const items = await inParallel(queries, queriesAtOnce, async ({ device, points }) => {
     const series = points.map((point) => ({
-      series: deps.refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) }),
-      form: formOf(point),
+      series: deps.refs.of(device, { field: point.field, kind: toSeriesKind(point.pointDataType) }),
+      form: originalForm(point),
     }));
     const answers = await originalData(store, series, range, size);
     for (const { times, texts } of answers) await budget(times.length, texts.bytes);
@@ -83,7 +89,7 @@ export async function originalItems(
             ),
           ),
         },
-        ...ownerOf(device, asked),
+        ...showOwner(device, asked),
       };
     });
   });
@@ -91,8 +97,8 @@ export async function originalItems(
 }
 
 /** Reads data points of a device together, as far as everything in progress fits an answer. */
-function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
-  const together = Math.max(1, Math.floor(answerValuesMax / questionsAtOnce / valuesEach));
+function splitPoints(points: readonly DataPoint[], valuesEach: number): { points: readonly DataPoint[] }[] {
+  const together = Math.max(1, Math.floor(answerValuesMax / queriesAtOnce / valuesEach));
   const pieces: { points: DataPoint[] }[] = [];
   let texts = 0;
   for (const point of points) {
@@ -108,4 +114,4 @@ function piecesOf(points: readonly DataPoint[], valuesEach: number): { points: r
   return pieces;
 }
 
-const isText = ({ pointDataType }: DataPoint): boolean => kindOf(pointDataType) === "text";
+const isText = ({ pointDataType }: DataPoint): boolean => toSeriesKind(pointDataType) === "text";

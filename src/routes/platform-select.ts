@@ -10,8 +10,8 @@ import {
 } from "../../store/metadata/selections.js";
 import { invalid } from "../http/errors.js";
 import { listQuery, pageLimitMax, pageRequest } from "../http/list-query.js";
-import { type Answer, type Route, route, type Variant } from "../http/route.js";
-import { int } from "../http/schemas.js";
+import { type Route, type RouteAnswer, route, type Variant } from "../http/route.js";
+import { intSchema } from "../http/schemas.js";
 import type { Writing } from "../http/writing.js";
 import {
   dataPointSelection,
@@ -22,7 +22,7 @@ import {
   selection,
 } from "../views/platform-select.js";
 import type { AppDeps } from "./deps.js";
-import type { Asking } from "./resource.js";
+import type { ResourceRequest } from "./resource.js";
 
 /** Labels and values for forms: the codes of the interface, and the records that a form chooses from. */
 
@@ -32,21 +32,21 @@ const productItem = z
   .object({
     label: z.string(),
     value: z.string(),
-    attr: z.object({ cloudProtocol: int, productIntID: int }),
+    attr: z.object({ cloudProtocol: intSchema, productIntID: intSchema }),
   })
   .openapi("ProductSelection");
 const deviceItem = z
-  .object({ label: z.string(), value: z.string(), attr: z.object({ deviceIntID: int }) })
+  .object({ label: z.string(), value: z.string(), attr: z.object({ deviceIntID: intSchema }) })
   .openapi("DeviceSelection");
 const pointAttr = z.object({
-  dataTransType: int,
+  dataTransType: intSchema,
   enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
-  pointDataType: int,
+  pointDataType: intSchema,
 });
 const pointItem = z
-  .object({ label: z.string(), value: z.union([int, z.string()]), attr: pointAttr.optional() })
+  .object({ label: z.string(), value: z.union([intSchema, z.string()]), attr: pointAttr.optional() })
   .openapi("DataPointSelection");
-const item = z.object({ label: z.string(), value: int }).openapi("Selection");
+const item = z.object({ label: z.string(), value: intSchema }).openapi("Selection");
 
 export function platformSelectRoutes(deps: AppDeps): Route[] {
   const { db } = deps;
@@ -106,7 +106,7 @@ interface SelectSpec {
   readonly further?: Readonly<Record<string, z.ZodType>>;
   readonly item: z.ZodType;
   select(
-    asking: Asking,
+    asking: ResourceRequest,
     request: PageRequest,
     query: Readonly<Record<string, unknown>>,
   ): Promise<Pick<Page<object>, "items" | "truncated">>;
@@ -161,7 +161,7 @@ function pointForm(intID: unknown, { filters }: PageRequest): PointForm {
 }
 
 function dictCodeRoute(): Route {
-  const answer = (variant: Variant, { language }: Writing): Answer => {
+  const answer = (variant: Variant, { language }: Writing): RouteAnswer => {
     return { status: 200, body: dictCode(variant, language), headers: { "Label-Language": language } };
   };
   return route(
@@ -184,7 +184,7 @@ function dictCodeRoute(): Route {
 /** One array for each name; the codes of a name are all numbers or all texts. */
 function dictSchema(variant: Variant) {
   const names = Object.entries(dictCode(variant)).map(([name, entries]) => {
-    const value = typeof entries[0]?.value === "string" ? z.string() : int;
+    const value = typeof entries[0]?.value === "string" ? z.string() : intSchema;
     return [name, z.array(z.object({ label: z.string(), value }))] as const;
   });
   return z.object(Object.fromEntries(names));

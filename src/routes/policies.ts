@@ -10,14 +10,22 @@ import {
   removePolicies,
   updatePolicy,
 } from "../../store/metadata/policies/policies.js";
-import { code, createBody, editBody, name, present, text } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { codeField, createBody, editBody, name, present, textField } from "../http/fields.js";
+import { listCodes } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import {
+  idParams,
+  intOrNull,
+  intSchema,
+  recordID,
+  stampOrNull,
+  stampText,
+  textOrNull,
+} from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { policyDetail, policyListed, policyStored, policyTruncated } from "../views/policies.js";
 import type { AppDeps } from "./deps.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 
 const tag = "Policies";
 
@@ -28,20 +36,20 @@ const required = {
     .max(1024)
     .refine(isTopicFilter, "must be a topic filter")
     .openapi({ description: "a topic filter; %d is the deviceID, %u the deviceUsername", example: "%d/+/#" }),
-  access: code(...codesOf("access")),
-  allow: code(...codesOf("allow")),
+  access: codeField(...listCodes("access")),
+  allow: codeField(...listCodes("allow")),
 };
-const optional = { description: text };
+const optional = { description: textField };
 const create = createBody(required, optional).openapi("PolicyCreate");
 const edit = editBody(required, optional).openapi("PolicyEdit");
 
 const stored = z
   .object({
-    id: int,
+    id: intSchema,
     name: z.string(),
     topic: z.string(),
-    access: int,
-    allow: int,
+    access: intSchema,
+    allow: intSchema,
     description: textOrNull,
     mqtt_acl: z.array(recordID),
     userIntID: intOrNull,
@@ -57,7 +65,7 @@ const detail = policyListedSchema.extend({ createUser: textOrNull }).openapi("Po
 export function policyRoutes(deps: AppDeps): Route[] {
   const { db, now } = deps;
   const routes = resourceRoutes(deps);
-  const answer = (status: 200 | 201, asking: Asking, policy: Policy) => ({
+  const answer = (status: 200 | 201, asking: ResourceRequest, policy: Policy) => ({
     status,
     body: policyStored(policy, viewContext(asking)),
     headers: policyTruncated(policy) ? { Truncated: "true" } : ({} as Record<string, string>),

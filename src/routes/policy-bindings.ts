@@ -19,7 +19,7 @@ import {
 import { listQuery, pageRequest } from "../http/list-query.js";
 import { pageAnswer } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, pageOf, textOrNull } from "../http/schemas.js";
+import { idParams, intSchema, pageSchema, textOrNull } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { bindableDevice, boundDevice, policyListed, policyTruncated } from "../views/policies.js";
 import { idArray, recordIDArray } from "./bound-ids.js";
@@ -32,10 +32,10 @@ const ofPolicy = "/api/v1/policies/{id}/devices";
 const ofDevice = "/api/v1/devices/{id}/policies";
 
 const bound = z
-  .object({ id: int, deviceID: z.string(), deviceName: z.string(), deviceTypeLabel: textOrNull })
+  .object({ id: intSchema, deviceID: z.string(), deviceName: z.string(), deviceTypeLabel: textOrNull })
   .openapi("PolicyDevice");
 const bindable = z
-  .object({ id: int, deviceName: z.string(), productName: z.string() })
+  .object({ id: intSchema, deviceName: z.string(), productName: z.string() })
   .openapi("BindableDevice");
 
 const bindDevices = z.object({ devicesIntID: recordIDArray.nullable().optional() }).openapi("PolicyDevices");
@@ -140,7 +140,7 @@ function fromDevice(deps: AppDeps): Route[] {
       tag,
       summary: "Bind policies to a device; answers a page of the device's policies",
       shape: { params: idParams, query: listQuery({ filters: {} }), body: bindPolicies },
-      answer: { status: 201, schema: pageOf(policyListedSchema) },
+      answer: { status: 201, schema: pageSchema(policyListedSchema) },
       errors: ["DATA_NOT_FOUND"],
       handle: async (input) => {
         const { caller, body } = input;

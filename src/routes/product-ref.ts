@@ -1,10 +1,10 @@
 import type { Db } from "../../store/metadata/db/db.js";
-import { dataPointsOf } from "../../store/metadata/products/data-points.js";
+import { listProductDataPoints } from "../../store/metadata/products/data-points.js";
 import { findProduct, findProductByIntID, type ProductRef } from "../../store/metadata/products/products.js";
 import { invalid } from "../http/errors.js";
 
 /** The product that a body names by productIntID, by productID, or by both when they agree. */
-export async function productOf(
+export async function requireProduct(
   db: Db,
   tenant: number,
   body: { readonly productIntID?: number | null | undefined; readonly productID?: string | null | undefined },
@@ -25,12 +25,12 @@ export async function productOf(
 }
 
 /** Data points that a record names must be its own product's. @throws ApiError PARAMETER_INVALID naming the field */
-export async function checkPoints(
+export async function checkPointLimit(
   db: Db,
   productIntID: number,
   fields: Readonly<Record<string, readonly number[]>>,
 ): Promise<void> {
-  const known = new Set((await dataPointsOf(db, productIntID)).map((point) => point.id));
+  const known = new Set((await listProductDataPoints(db, productIntID)).map((point) => point.id));
   for (const [field, ids] of Object.entries(fields)) {
     const unknown = ids.find((id) => !known.has(id));
     if (unknown !== undefined) throw invalid({ [field]: `the product has no data point ${unknown}` });

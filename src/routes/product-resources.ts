@@ -7,13 +7,13 @@ import {
   productResourceIDs,
   removeProductResources,
 } from "../../store/metadata/products/product-resources.js";
-import { createBody, integer } from "../http/fields.js";
+import { createBody, integerField } from "../http/fields.js";
 import { textDictionary } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { productResourceListed, productResourceStored } from "../views/product-resources.js";
 import type { AppDeps } from "./deps.js";
-import { checkPoints, productOf } from "./product-ref.js";
+import { checkPointLimit, requireProduct } from "./product-ref.js";
 import { resourceRoutes } from "./resource.js";
 
 const tag = "Product resources";
@@ -22,16 +22,16 @@ const lwm2m = 3;
 const create = createBody(
   {
     codeValue: z.enum(Object.keys(textDictionary.codeValue)),
-    dataPointIntID: integer(1),
+    dataPointIntID: integerField(1),
   },
-  { productIntID: integer(1), productID: z.string(), productItemIntID: integer(0) },
+  { productIntID: integerField(1), productID: z.string(), productItemIntID: integerField(0) },
 ).openapi("ProductResourceCreate");
 
 const stored = z
   .object({
-    id: int,
+    id: intSchema,
     codeValue: z.string(),
-    dataPointIntID: int,
+    dataPointIntID: intSchema,
     productItemIntID: intOrNull,
     createAt: stampText,
     updateAt: stampOrNull,
@@ -64,8 +64,8 @@ export function productResourceRoutes(deps: AppDeps): Route[] {
       answer: { status: 201, schema: stored },
       handle: async ({ writing, caller, body }) => {
         const { codeValue, dataPointIntID, productItemIntID } = body;
-        const product = await productOf(db, caller.tenant, body);
-        await checkPoints(db, product.id, { dataPointIntID: [dataPointIntID] });
+        const product = await requireProduct(db, caller.tenant, body);
+        await checkPointLimit(db, product.id, { dataPointIntID: [dataPointIntID] });
         const resource = await createProductResource(db, caller, now(), {
           productIntID: product.id,
           codeValue,

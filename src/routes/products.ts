@@ -12,18 +12,26 @@ import {
   updateProduct,
 } from "../../store/metadata/products/products.js";
 import {
-  code,
+  codeField,
   createBody,
   editBody,
   fixedFields,
   name,
   present,
   refuseChanged,
-  text,
+  textField,
 } from "../http/fields.js";
-import { codesOf } from "../http/labels.js";
+import { listCodes } from "../http/labels.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, intOrNull, recordID, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import {
+  idParams,
+  intOrNull,
+  intSchema,
+  recordID,
+  stampOrNull,
+  stampText,
+  textOrNull,
+} from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import {
   type ProductRow,
@@ -33,7 +41,7 @@ import {
   productTruncated,
 } from "../views/products.js";
 import type { AppDeps } from "./deps.js";
-import { type Asking, resourceRoutes } from "./resource.js";
+import { type ResourceRequest, resourceRoutes } from "./resource.js";
 import { pageWithDevices } from "./shown-devices.js";
 
 const fixed = ["productID", "cloudProtocol"] as const;
@@ -41,30 +49,35 @@ const tag = "Products";
 const mqtt = 1;
 
 const createA = createBody(
-  { productName: name, cloudProtocol: code(...codesOf("cloudProtocol")) },
-  { description: text },
+  { productName: name, cloudProtocol: codeField(...listCodes("cloudProtocol")) },
+  { description: textField },
 ).openapi("ProductCreate");
-const createB = createBody({ productName: name, description: text }, {}).openapi("ProductCreateB");
-const edit = editBody({ productName: name }, { description: text })
+const createB = createBody({ productName: name, description: textField }, {}).openapi("ProductCreateB");
+const edit = editBody({ productName: name }, { description: textField })
   .extend(fixedFields(fixed))
   .openapi("ProductEdit");
 
 const common = z.object({
-  id: int,
+  id: intSchema,
   productID: z.string(),
   productName: z.string(),
   description: textOrNull,
   createAt: stampText,
   updateAt: stampOrNull,
 });
-const stored = common.extend({ cloudProtocol: int }).openapi("ProductStored");
-const shown = stored.extend({ cloudProtocolLabel: z.string(), deviceCount: int });
+const stored = common.extend({ cloudProtocol: intSchema }).openapi("ProductStored");
+const shown = stored.extend({ cloudProtocolLabel: z.string(), deviceCount: intSchema });
 const detail = shown.extend({ createUser: textOrNull }).openapi("ProductDetail");
 const listed = shown
-  .extend({ appCount: int, dataPointCount: intOrNull, dataStreamCount: intOrNull, itemCount: intOrNull })
+  .extend({
+    appCount: intSchema,
+    dataPointCount: intOrNull,
+    dataStreamCount: intOrNull,
+    itemCount: intOrNull,
+  })
   .openapi("Product");
 const storedB = common.extend({ devices: z.array(recordID), userIntID: intOrNull }).openapi("ProductStoredB");
-const listedB = storedB.extend({ deviceCount: int }).openapi("ProductB");
+const listedB = storedB.extend({ deviceCount: intSchema }).openapi("ProductB");
 const detailB = listedB.extend({ createUser: textOrNull }).openapi("ProductDetailB");
 
 export function productRoutes(deps: AppDeps): Route[] {
@@ -164,14 +177,23 @@ function editRoute(deps: AppDeps, find: ReturnType<typeof resourceRoutes>["find"
 }
 
 /** Variant B shows the devices of a product. */
-async function withDevices(db: Db, asking: Asking, products: readonly Product[]): Promise<ProductRow[]> {
+async function withDevices(
+  db: Db,
+  asking: ResourceRequest,
+  products: readonly Product[],
+): Promise<ProductRow[]> {
   if (asking.variant === "A") return [...products];
   const ids = products.map(({ id }) => id);
   const devices = await devicesOfProducts(db, ids);
   return products.map((product) => ({ ...product, devices: devices.get(product.id) ?? [] }));
 }
 
-async function answer({ db }: Pick<AppDeps, "db">, status: 200 | 201, asking: Asking, product: Product) {
+async function answer(
+  { db }: Pick<AppDeps, "db">,
+  status: 200 | 201,
+  asking: ResourceRequest,
+  product: Product,
+) {
   const [row = product] = await withDevices(db, asking, [product]);
   const headers = productTruncated(row) ? { Truncated: "true" } : {};
   return { status, body: productStored(row, viewContext(asking)), headers };

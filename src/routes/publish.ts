@@ -3,19 +3,19 @@ import { type GroupPublishInput, groupPublish } from "../commands/group-publish.
 import { type Route, route } from "../http/route.js";
 import { statusUrl } from "../tasks/runner.js";
 import {
+  commandDeviceFields,
   commandFields,
-  commandOf,
-  deviceFields,
   deviceTarget,
   groupFields,
   groupTarget,
   needAck,
+  parseCommand,
 } from "./command-body.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Commands";
 
-const deviceBody = z.object({ ...deviceFields, ...commandFields }).openapi("DevicePublish");
+const deviceBody = z.object({ ...commandDeviceFields, ...commandFields }).openapi("DevicePublish");
 const groupBody = z.object({ ...groupFields, ...commandFields, needAck }).openapi("GroupPublish");
 
 const published = z
@@ -39,7 +39,7 @@ export function publishRoutes({ db, commands, tasks, config, cluster }: AppDeps)
       handle: async ({ caller, body }) => {
         const target = await deviceTarget(commands.target, caller, body);
         await cluster?.atKeeper(target.id);
-        const command = commandOf(body, config.topics);
+        const command = parseCommand(body, config.topics);
         const payload = Buffer.from(command.payload);
         const done = await commands.publish(caller, target, { ...command, payload });
         return { status: 201, body: { publishStatus: done ? "successful" : "failed" } };
@@ -57,7 +57,7 @@ export function publishRoutes({ db, commands, tasks, config, cluster }: AppDeps)
       handle: async ({ caller, body }) => {
         const { id, groupID, groupName } = await groupTarget(db, caller, body);
         const group = { groupIntID: id, groupID, groupName, needAck: body.needAck ?? 1 };
-        const input: GroupPublishInput = { ...group, ...commandOf(body, config.topics) };
+        const input: GroupPublishInput = { ...group, ...parseCommand(body, config.topics) };
         return {
           status: 201,
           body: { statusUrl: statusUrl(await tasks.start(caller, groupPublish, input)) },

@@ -10,12 +10,12 @@ import {
   resolveIDs,
 } from "../../store/metadata/db/table.js";
 import type { Making } from "../http/answer-room.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { idsQuery, idTexts, only, pageAnswer } from "../http/paging.js";
 import { type Route, route, type Variant } from "../http/route.js";
-import { idParams, pageOf } from "../http/schemas.js";
+import { idParams, pageSchema } from "../http/schemas.js";
 import type { Writing } from "../http/writing.js";
 import { type ViewContext, viewContext } from "../views/context.js";
 
@@ -25,17 +25,17 @@ import { type ViewContext, viewContext } from "../views/context.js";
  */
 
 /** The caller and the view that is asked for. */
-export interface Asking {
-  readonly caller: Caller;
+export interface ResourceRequest {
+  readonly caller: ApiCaller;
   readonly variant: Variant;
   readonly writing: Writing;
 }
 
 /** Enough of it to find a record. */
-type Finding = Pick<Asking, "caller" | "variant">;
+type Finding = Pick<ResourceRequest, "caller" | "variant">;
 
 /** For a list, whose answer may take long: the signal fires if the caller leaves. */
-interface AskingList extends Asking {
+interface ListRequest extends ResourceRequest {
   readonly request: Pick<Request, "signal">;
 }
 
@@ -69,13 +69,13 @@ export interface ListSpec<Row> extends Named, Schemas {
   /** Present if the list waits for the series store. */
   readonly making?: Making;
   /** `parent` is the record id of the path, or 0 if there is none. */
-  list(asking: AskingList, request: PageRequest, parent: number): Promise<Page<Row>>;
+  list(resourceRequest: ListRequest, request: PageRequest, parent: number): Promise<Page<Row>>;
   view(row: Row, context: ViewContext): object;
 }
 
 interface DetailSpec<Row> extends Named, Schemas {
   readonly ids: IDs;
-  get(asking: Asking, id: number): Promise<Row>;
+  get(resourceRequest: ResourceRequest, id: number): Promise<Row>;
   view(row: Row, context: ViewContext): object;
   /** True if the record shows only a part of its content. */
   truncated?(row: Row): boolean;
@@ -87,7 +87,7 @@ interface RemoveSpec extends Omit<Named, "access"> {
   /** The ids of the record that the removed ones belong to, if the path names one. */
   readonly parent?: IDs;
   readonly errors?: readonly ErrorCode[];
-  remove(asking: Asking, ids: readonly number[], parent: number): Promise<void>;
+  remove(resourceRequest: ResourceRequest, ids: readonly number[], parent: number): Promise<void>;
 }
 
 interface ResourceRoutes {
@@ -95,7 +95,7 @@ interface ResourceRoutes {
   detail<Row>(spec: DetailSpec<Row>): Route;
   remove(spec: RemoveSpec): Route;
   /** The record id that a path's id text means. @throws StoreError NOT_FOUND */
-  find(asking: Finding, ids: IDs, text: string): Promise<number>;
+  find(resourceRequest: Finding, ids: IDs, text: string): Promise<number>;
 }
 
 interface ResourceDeps {
@@ -105,11 +105,17 @@ interface ResourceDeps {
 }
 
 export function resourceRoutes({ db, zone }: ResourceDeps): ResourceRoutes {
-  const resolve = (asking: Finding, ids: IDs, texts: readonly string[]) =>
-    resolveIDs(db, typeof ids === "function" ? ids(asking.variant) : ids, asking.caller.tenant, texts);
-  const find = async (asking: Finding, ids: IDs, text: string) => only(await resolve(asking, ids, [text]));
-  const parentOf = (asking: Finding, ids: IDs | undefined, params: { id: string } | undefined) =>
-    ids === undefined || params === undefined ? 0 : find(asking, ids, params.id);
+  const resolve = (resourceRequest: Finding, ids: IDs, texts: readonly string[]) =>
+    resolveIDs(
+      db,
+      typeof ids === "function" ? ids(resourceRequest.variant) : ids,
+      resourceRequest.caller.tenant,
+      texts,
+    );
+  const find = async (resourceRequest: Finding, ids: IDs, text: string) =>
+    only(await resolve(resourceRequest, ids, [text]));
+  const findParent = (resourceRequest: Finding, ids: IDs | undefined, params: { id: string } | undefined) =>
+    ids === undefined || params === undefined ? 0 : find(resourceRequest, ids, params.id);
 
   return {
     find,
@@ -129,12 +135,12 @@ export function resourceRoutes({ db, zone }: ResourceDeps): ResourceRoutes {
           ...(spec.parent === undefined ? {} : { params: idParams }),
           query: listQuery(fields),
         },
-        answer: { status: 200, schema: pageOf(item) },
+        answer: { status: 200, schema: pageSchema(item) },
         ...(spec.making === undefined ? {} : { making: spec.making }),
         handle: async (input) => {
           refuseParameters(input.request.url, refused);
           const request = pageRequest(input.query, fields, zone);
-          const rows = await spec.list(input, request, await parentOf(input, spec.parent, input.params));
+          const rows = await spec.list(input, request, await findParent(input, spec.parent, input.params));
           const context = viewContext(input);
           return pageAnswer(rows, request, (row) => spec.view(row, context));
         },
@@ -164,7 +170,7 @@ export function resourceRoutes({ db, zone }: ResourceDeps): ResourceRoutes {
         errors: ["DATA_NOT_FOUND", ...(spec.errors ?? ["REFERENCED_ERROR"])],
         method: "delete",
         handle: async (input) => {
-          const parent = await parentOf(input, spec.parent, input.params);
+          const parent = await findParent(input, spec.parent, input.params);
           await spec.remove(input, await resolve(input, spec.ids, idTexts(input.query)), parent);
           return { status: 204 };
         },

@@ -13,19 +13,19 @@ import {
 import { anyDeviceIDs } from "../../store/metadata/devices/devices.js";
 import { groupIDs } from "../../store/metadata/groups/groups.js";
 import { cronLengthMax } from "../commands/cron.js";
-import { timingOf } from "../commands/timing.js";
-import { code, integer, name } from "../http/fields.js";
+import { resolveTiming } from "../commands/timing.js";
+import { codeField, integerField, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, intOrNull, stampGiven, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampGiven, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { scheduleListed } from "../views/schedules.js";
 import {
+  commandDeviceFields,
   commandFields,
-  commandOf,
-  deviceFields,
   deviceTarget,
   groupFields,
   groupTarget,
   needAck,
+  parseCommand,
 } from "./command-body.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
@@ -35,9 +35,9 @@ const intervalMinutesMax = 525_600;
 
 const timingFields = {
   scheduleName: name,
-  scheduleType: code(0, 1).openapi({ description: "0: once, at crontabTime; 1: again and again" }),
+  scheduleType: codeField(0, 1).openapi({ description: "0: once, at crontabTime; 1: again and again" }),
   crontabTime: stampGiven.nullish(),
-  IntervalMinute: integer(1, intervalMinutesMax).nullish(),
+  IntervalMinute: integerField(1, intervalMinutesMax).nullish(),
   crontab: z
     .string()
     .max(cronLengthMax)
@@ -45,7 +45,7 @@ const timingFields = {
     .nullish(),
 };
 const deviceBody = z
-  .object({ ...deviceFields, ...commandFields, ...timingFields })
+  .object({ ...commandDeviceFields, ...commandFields, ...timingFields })
   .openapi("DeviceSchedulePublish");
 const groupBody = z
   .object({ ...groupFields, ...commandFields, ...timingFields, needAck })
@@ -53,9 +53,9 @@ const groupBody = z
 
 const listed = z
   .object({
-    id: int,
+    id: intSchema,
     scheduleName: z.string(),
-    scheduleType: int,
+    scheduleType: intSchema,
     scheduleTypeLabel: z.string(),
     IntervalMinute: intOrNull,
     IntervalHour: z.null(),
@@ -65,7 +65,7 @@ const listed = z
     nextAt: stampOrNull.openapi({ description: "when it runs next; null: never again" }),
     payload: z.string(),
     topic: z.string(),
-    publishType: int,
+    publishType: intSchema,
     deviceIntID: intOrNull,
     deviceName: textOrNull,
     groupIntID: intOrNull,
@@ -96,9 +96,9 @@ function createRoutes({ db, zone, now, config, commands }: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
       handle: async ({ caller, body }) => {
         const at = now();
-        const timing = timingOf(body, zone, at);
+        const timing = resolveTiming(body, zone, at);
         const { id: deviceIntID } = await deviceTarget(commands.target, caller, body);
-        const command = commandOf(body, config.topics);
+        const command = parseCommand(body, config.topics);
         const to = { publishType: publishTypes.device, deviceIntID, groupIntID: null, needAck: 1 };
         const payload = Buffer.from(command.payload);
         const { scheduleName } = body;
@@ -117,9 +117,9 @@ function createRoutes({ db, zone, now, config, commands }: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND", "REFERENCED_ERROR"],
       handle: async ({ caller, body }) => {
         const at = now();
-        const timing = timingOf(body, zone, at);
+        const timing = resolveTiming(body, zone, at);
         const { id: groupIntID, groupID } = await groupTarget(db, caller, body);
-        const command = commandOf(body, config.topics);
+        const command = parseCommand(body, config.topics);
         const acknowledged = body.needAck ?? 1;
         const to = { publishType: publishTypes.group, deviceIntID: null, groupIntID, needAck: acknowledged };
         const topic = acknowledged === 0 ? groupInbox(groupID) : command.topic;

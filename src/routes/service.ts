@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { readRequestTime, wallText } from "../../query/time-text.js";
-import { engineOf } from "../config/config.js";
+import { seriesEngine } from "../config/config.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
-import { integer } from "../http/fields.js";
+import { integerField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int } from "../http/schemas.js";
-import { zoneHealth, zoneHealthOf } from "../views/time-zones.js";
+import { intSchema } from "../http/schemas.js";
+import { showZoneHealth, zoneHealth } from "../views/time-zones.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
@@ -32,8 +32,8 @@ export function serviceRoutes(deps: AppDeps): Route[] {
         }),
       },
       handle: () => {
-        const timezones = zoneHealthOf(config.timeZones, now());
-        return { status: 200, body: { status: "ok", ...build, engine: engineOf(config), timezones } };
+        const timezones = showZoneHealth(config.timeZones, now());
+        return { status: 200, body: { status: "ok", ...build, engine: seriesEngine(config), timezones } };
       },
     }),
     route({
@@ -77,7 +77,7 @@ export function serviceRoutes(deps: AppDeps): Route[] {
       answer: {
         status: 200,
         schema: z.object({
-          time: int,
+          time: intSchema,
           text: z.string().openapi({ example: "2026-11-21 10:00:00" }),
           timezone: z.string(),
         }),
@@ -94,7 +94,7 @@ export function serviceRoutes(deps: AppDeps): Route[] {
       tag,
       summary: "Write the points of the kept messages since a time into the series store once more",
       shape: { body: z.object({ startTime: z.string() }) },
-      answer: { status: 200, schema: z.object({ messages: int, points: int }) },
+      answer: { status: 200, schema: z.object({ messages: intSchema, points: intSchema }) },
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
         const since = readRequestTime(body.startTime, zone, "startTime") / 1000;
@@ -107,8 +107,8 @@ export function serviceRoutes(deps: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Keep what retention and removals would take, while a backup copies the data folder",
-      shape: { body: z.object({ seconds: integer(0, holdSecondsMax) }) },
-      answer: { status: 200, schema: z.object({ journalID: int, journalIDs: z.array(int) }) },
+      shape: { body: z.object({ seconds: integerField(0, holdSecondsMax) }) },
+      answer: { status: 200, schema: z.object({ journalID: intSchema, journalIDs: z.array(intSchema) }) },
       handle: async ({ caller, body }) => {
         requireDeployment(caller);
         const journalIDs = await holdForBackup(body.seconds);

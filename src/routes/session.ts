@@ -6,11 +6,11 @@ import { hashChosen, hashGenerated } from "../../store/metadata/db/secrets.js";
 import { createSession, removeSession } from "../../store/metadata/users/login-sessions.js";
 import { updateUser } from "../../store/metadata/users/users.js";
 import { version } from "../host/version.js";
-import { type Access, type Caller, isDeployment, mayCall } from "../http/caller.js";
+import { type Access, type ApiCaller, isDeployment, mayCall } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
-import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
+import { newPassword, passwordFairnessKey, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampText } from "../http/schemas.js";
+import { intSchema, stampText } from "../http/schemas.js";
 import { idleMs, longestMs, requireSameOrigin } from "../http/session-cookie.js";
 import type { AppDeps } from "./deps.js";
 
@@ -20,7 +20,7 @@ const sessionMs = 24 * 3_600_000;
 const loginName = z.string().max(255).regex(withoutControls, "must not hold control characters");
 
 const identity = z
-  .object({ userIntID: int, username: z.string(), tenantID: z.string(), role: z.string() })
+  .object({ userIntID: intSchema, username: z.string(), tenantID: z.string(), role: z.string() })
   .openapi("Identity");
 const accesses = ["read", "write", "command", "admin"] as const satisfies readonly Access[];
 const me = identity
@@ -100,7 +100,7 @@ export function sessionRoutes(deps: AppDeps): Route[] {
       summary: "End the session of this token or cookie",
       answer: { status: 204 },
       handle: async ({ caller, request, isSecure }) => {
-        const session = sessionOf(caller);
+        const session = sessionID(caller);
         if (session !== "") {
           await removeSession(db, session);
           authenticator.forget({ session });
@@ -125,10 +125,10 @@ export function sessionRoutes(deps: AppDeps): Route[] {
       handle: async ({ caller, body, address }) => {
         const user = await authenticator.passwords.check(caller.username, body.password, address);
         if (user === null) throw notPresent();
-        const passwordHash = await hashChosen(body.newPassword, payerOf(caller));
+        const passwordHash = await hashChosen(body.newPassword, passwordFairnessKey(caller));
         const aftermath = {
           shown: user.passwordHash,
-          staying: sessionOf(caller),
+          staying: sessionID(caller),
           revokesApiKeys: body.revokeApiKeys,
         };
         await updateUser(db, caller, now(), user.id, { passwordHash }, aftermath).catch((error: unknown) => {
@@ -169,4 +169,4 @@ export function sessionRoutes(deps: AppDeps): Route[] {
 const notPresent = () => invalid({ password: "is not the present one" });
 
 /** The hash under which the caller's session is stored; empty for an API key, under which nothing is. */
-const sessionOf = ({ credential }: Caller): string => ("session" in credential ? credential.session : "");
+const sessionID = ({ credential }: ApiCaller): string => ("session" in credential ? credential.session : "");

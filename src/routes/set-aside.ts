@@ -1,21 +1,21 @@
 import { z } from "@hono/zod-openapi";
-import { type Aside, followers } from "../../store/journal/set-aside.js";
+import { type DeadLetter, followers } from "../../store/journal/set-aside.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
-import { KeptElsewhere } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/kept-elsewhere.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, stampText } from "../http/schemas.js";
-import { asidesOfNodes } from "../journal-lists/set-aside-of-nodes.js";
+import { idParams, intSchema, stampText } from "../http/schemas.js";
+import { listClusterDeadLetters } from "../journal-lists/set-aside-of-nodes.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";
 const follower = z.enum(followers);
-const asideSchema = z
+const deadLetterSchema = z
   .object({
-    id: int.openapi({ description: "journal id of the message, as events have it" }),
+    id: intSchema.openapi({ description: "journal id of the message, as events have it" }),
     follower,
-    deviceIntID: int,
+    deviceIntID: intSchema,
     topic: z.string(),
     receivedAt: stampText,
     asideAt: stampText,
@@ -39,12 +39,15 @@ const replayed = z
   .openapi("Replayed", { example: { replayed: ["series", "alerts"], refused: [] } });
 
 /** Messages that ended starts of the service while only they were being processed, and then ended a trial. */
-export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
+export function deadLetterRoutes({ aside, cluster }: AppDeps): Route[] {
   /** `truncated`: a node that may have more does not answer. */
-  async function everywhere(): Promise<{ readonly items: readonly Aside[]; readonly truncated: boolean }> {
+  async function everywhere(): Promise<{
+    readonly items: readonly DeadLetter[];
+    readonly truncated: boolean;
+  }> {
     const shared = await aside.everywhere();
     if (shared !== null || cluster === null) return { items: shared ?? aside.all(), truncated: false };
-    return asidesOfNodes(aside.all(), cluster);
+    return listClusterDeadLetters(aside.all(), cluster);
   }
 
   /** @throws KeptElsewhere if another node has it; ApiError SERVICE_UNAVAILABLE if one that may have it is away */
@@ -57,11 +60,11 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
       const shard = shardOfID(id);
       const [node = null] =
         [...cluster.places().elsewhere].find(([, shards]) => shards.includes(shard)) ?? [];
-      throw new KeptElsewhere(node, shard);
+      throw new RemoteShard(node, shard);
     }
-    const { nodes, truncated } = await asidesOfNodes([], cluster);
+    const { nodes, truncated } = await listClusterDeadLetters([], cluster);
     const node = nodes.get(id);
-    if (node !== undefined) throw new KeptElsewhere(node);
+    if (node !== undefined) throw new RemoteShard(node);
     if (truncated)
       throw new ApiError("SERVICE_UNAVAILABLE", "a node that may have the message does not answer");
   }
@@ -73,7 +76,7 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
       access: "admin",
       tag,
       summary: "Messages that ended starts of the service and are set aside, by who follows the journal",
-      answer: { status: 200, schema: z.array(asideSchema).openapi({ example: [example] }) },
+      answer: { status: 200, schema: z.array(deadLetterSchema).openapi({ example: [example] }) },
       handle: async ({ caller, writing: { stamp } }) => {
         requireDeployment(caller);
         const { items, truncated } = await everywhere();
@@ -97,7 +100,7 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
       errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
-        const id = idOf(params.id);
+        const id = parseID(params.id);
         await atItsNode(id);
         return { status: 200, body: await aside.replay(id) };
       },
@@ -109,11 +112,11 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
       tag,
       summary: "Give up a message that is set aside; its event stays",
       shape: { params: idParams },
-      answer: { status: 200, schema: z.object({ id: int }).openapi({ example: { id: example.id } }) },
+      answer: { status: 200, schema: z.object({ id: intSchema }).openapi({ example: { id: example.id } }) },
       errors: ["DATA_NOT_FOUND", "SERVICE_UNAVAILABLE"],
       handle: async ({ caller, params }) => {
         requireDeployment(caller);
-        const id = idOf(params.id);
+        const id = parseID(params.id);
         await atItsNode(id);
         await aside.drop(id);
         return { status: 200, body: { id } };
@@ -123,7 +126,7 @@ export function setAsideRoutes({ aside, cluster }: AppDeps): Route[] {
 }
 
 /** @throws ApiError DATA_NOT_FOUND if the text is not a journal id */
-function idOf(text: string): number {
+function parseID(text: string): number {
   const id = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(id)) {
     throw new ApiError("DATA_NOT_FOUND", `no message ${text.slice(0, 32)} is set aside`);

@@ -7,21 +7,21 @@ import { listAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Filter } from "../../store/metadata/db/table.js";
 import { readDashboardTime } from "../dashboards/dashboard-time.js";
 import {
+  findSharedTarget,
   type SharedDocument,
   type SharedPanel,
-  type Span,
+  type SharedSpan,
   sharedRange,
-  targetOf,
 } from "../dashboards/shared.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { AnswerHold } from "../http/answer-room.js";
+import type { Reservation } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
-import type { Answer, Variant } from "../http/route.js";
+import type { RouteAnswer, Variant } from "../http/route.js";
 import type { Writing } from "../http/writing.js";
 import { alertForms } from "./alerts.js";
 import { createBudget, formOfTimes } from "./data-answers.js";
-import { type AskedChart, type ChartQuery, originalQuery, readChartQuery } from "./data-query.js";
+import { type ChartQuery, type ChartRequest, originalQuery, readChartQuery } from "./data-query.js";
 import { metricItemSchema, originalItemSchema } from "./data-schemas.js";
 import type { AppDeps } from "./deps.js";
 import { viewQuery } from "./device-places.js";
@@ -44,7 +44,7 @@ const pointSchema = z
     upperLimit: z.number().nullable(),
   })
   .openapi("SharedDataPoint");
-export const panelSchema = z
+export const sharedPanelSchema = z
   .union([
     z.object({
       type: z.enum(["chart", "value", "table"]),
@@ -62,14 +62,14 @@ export const panelSchema = z
   ])
   .openapi("SharedPanelData");
 
-interface Asking {
+interface PanelRequest {
   readonly tenant: number;
   readonly document: SharedDocument;
   readonly place: Zone;
   readonly variant: Variant;
   readonly writing: Writing;
   readonly request: Request;
-  readonly hold: AnswerHold | null;
+  readonly hold: Reservation | null;
 }
 
 type DataPanel = Exclude<SharedPanel, { readonly type: "text" }>;
@@ -82,29 +82,34 @@ const alertsMax = 100;
 /** @throws ApiError PARAMETER_INVALID, TOO_MANY_REQUESTS */
 export function answerPanel(
   deps: AppDeps,
-  asking: Asking,
+  panelRequest: PanelRequest,
   panel: DataPanel,
   query: PanelQuery,
-): Promise<Answer> {
+): Promise<RouteAnswer> {
   switch (panel.type) {
     case "map":
-      return answerMap(deps, asking, panel, query);
+      return answerMap(deps, panelRequest, panel, query);
     case "alerts":
-      return answerAlerts(deps, asking, panel, query);
+      return answerAlerts(deps, panelRequest, panel, query);
     default:
-      return answerSeries(deps, asking, panel, query);
+      return answerSeries(deps, panelRequest, panel, query);
   }
 }
 
 /** Milliseconds since 1970. @throws ApiError PARAMETER_INVALID if nothing of what is asked for is shared */
-function rangeOf({ now }: AppDeps, { document, place }: Asking, query: PanelQuery, compare = ""): Span {
+function parseRange(
+  { now }: AppDeps,
+  { document, place }: PanelRequest,
+  query: PanelQuery,
+  compare = "",
+): SharedSpan {
   const at = now();
   const { range } = document;
   const own = {
     start: readDashboardTime(range.start, place, at, "startTime"),
     end: readDashboardTime(range.end, place, at, "endTime"),
   };
-  const bound = (text: string | undefined, field: "start" | "end"): Partial<Span> =>
+  const bound = (text: string | undefined, field: "start" | "end"): Partial<SharedSpan> =>
     text ? { [field]: readRequestTime(text, place, `${field}Time`) / 1000 } : {};
   const asked = { ...bound(query.startTime, "start"), ...bound(query.endTime, "end") };
   const compareMs = compare === "" ? 0 : at - readDashboardTime(compare, place, at, "startTime");
@@ -115,12 +120,12 @@ function rangeOf({ now }: AppDeps, { document, place }: Asking, query: PanelQuer
 
 async function answerSeries(
   deps: AppDeps,
-  asking: Asking,
+  panelRequest: PanelRequest,
   panel: SeriesPanel,
   query: PanelQuery,
-): Promise<Answer> {
-  const { tenant, document, place, request, hold, writing } = asking;
-  const { start, end } = rangeOf(deps, asking, query, panel.compare);
+): Promise<RouteAnswer> {
+  const { tenant, document, place, request, hold, writing } = panelRequest;
+  const { start, end } = parseRange(deps, panelRequest, query, panel.compare);
   const means = {
     signal: request.signal,
     budget: createBudget(hold),
@@ -134,7 +139,7 @@ async function answerSeries(
   const points: (z.output<typeof pointSchema> | null)[] = [];
   for (const [i, { deviceID, dataPointIntID, metricIntID }] of panel.series.entries()) {
     points[i] = null;
-    const target = targetOf(document, deviceID, "device");
+    const target = findSharedTarget(document, deviceID, "device");
     const items = async (): Promise<object[]> => {
       if (target === null) return [];
       const asked = await readChartQuery(deps, tenant, {
@@ -151,7 +156,7 @@ async function answerSeries(
           : { maxPoints: query.maxPoints || maxPointsDefault }),
       } satisfies ChartQuery);
       form = formOfTimes(asked);
-      points[i] = await pointOf(deps, asked, dataPointIntID);
+      points[i] = await findPoint(deps, asked, dataPointIntID);
       if (metricIntID !== undefined) {
         const found = await metricItems(deps, asked, ({ id }) => id === metricIntID, means);
         errors += found.errors;
@@ -174,9 +179,9 @@ async function answerSeries(
 }
 
 /** What an axis and its limits need to know of a data point. */
-async function pointOf(
+async function findPoint(
   { catalog }: AppDeps,
-  { devices }: AskedChart,
+  { devices }: ChartRequest,
   id: number | undefined,
 ): Promise<z.output<typeof pointSchema> | null> {
   if (id === undefined) return null;
@@ -197,11 +202,11 @@ function noneIfGone(error: unknown): object[] {
 
 async function answerAlerts(
   deps: AppDeps,
-  asking: Asking,
+  panelRequest: PanelRequest,
   { filters }: AlertsPanel,
   query: PanelQuery,
-): Promise<Answer> {
-  const { tenant, document, variant, writing } = asking;
+): Promise<RouteAnswer> {
+  const { tenant, document, variant, writing } = panelRequest;
   const { state, alertSeverity, alertName, deviceID, productID } = filters;
   const targets = [
     [deviceID, "device"],
@@ -212,12 +217,12 @@ async function answerAlerts(
   if (alertName !== undefined) found.push({ field: "alertName", like: false, value: alertName });
   for (const [text, type] of targets) {
     if (text === undefined) continue;
-    const target = targetOf(document, text, type);
+    const target = findSharedTarget(document, text, type);
     if (target === null) return { status: 200, body: { type: "alerts", alerts: [] } };
     found.push({ field: `${type}ID`, like: false, value: target.id });
   }
   if (state === "history") {
-    const { start, end } = rangeOf(deps, asking, query);
+    const { start, end } = parseRange(deps, panelRequest, query);
     found.push({ field: "startTime", like: false, value: start * 1000, until: end * 1000 });
   }
   const request = { page: 1, limit: alertsMax, filters: found };

@@ -9,7 +9,7 @@ import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
 import { zoneRules, zoneShown } from "../views/time-zones.js";
 import type { AppDeps } from "./deps.js";
-import { answerPanel, panelQuery, panelSchema } from "./shared-panels.js";
+import { answerPanel, panelQuery, sharedPanelSchema } from "./shared-panels.js";
 
 /** What the token of a share shows: one dashboard as it is now, and the data of its panels. */
 
@@ -64,7 +64,7 @@ export function sharedRoutes(deps: AppDeps): Route[] {
       summary:
         "What a panel of a shared dashboard shows now; its range may be moved within twelve times the dashboard's",
       shape: { params: panelParams, query: panelQuery },
-      answer: { status: 200, schema: panelSchema },
+      answer: { status: 200, schema: sharedPanelSchema },
       making: "series",
       handle: async ({ share, params, query, variant, writing, request, hold }) => {
         const one = granted(share);

@@ -10,12 +10,12 @@ import {
   silenceIDs,
   updateSilence,
 } from "../../store/metadata/notifications/silences.js";
-import { invalid, limited } from "../http/errors.js";
-import { createBody, editBody, present, text } from "../http/fields.js";
+import { invalid, resourceLimited } from "../http/errors.js";
+import { createBody, editBody, present, textField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, stampGiven } from "../http/schemas.js";
 import { silence, silenceSchema } from "../views/silences.js";
-import { checkMatcher, matcherFields, matcherOf } from "./alert-matcher.js";
+import { checkMatcher, matcherFields, parseMatcher } from "./alert-matcher.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
 
@@ -27,7 +27,7 @@ const required = { endTime: stampGiven };
 const optional = {
   startTime: stampGiven.openapi({ description: "absent: now" }),
   ...matcherFields,
-  comment: text,
+  comment: textField,
 };
 const create = createBody(required, optional).openapi("SilenceCreate");
 const edit = editBody(required, optional).openapi("SilenceEdit");
@@ -69,10 +69,10 @@ export function silenceRoutes(deps: AppDeps): Route[] {
         const startTime = body.startTime == null ? at : readRequestMs(body.startTime, zone, "startTime");
         const endTime = readRequestMs(body.endTime, zone, "endTime");
         checkSpan({ startTime, endTime }, at);
-        const input = { ...matcherOf(body), startTime, endTime, comment: body.comment ?? null };
+        const input = { ...parseMatcher(body), startTime, endTime, comment: body.comment ?? null };
         return {
           status: 201,
-          body: silence(await createSilence(db, caller, at, input).catch(limited), writing),
+          body: silence(await createSilence(db, caller, at, input).catch(resourceLimited), writing),
         };
       },
     }),

@@ -13,10 +13,10 @@ import {
   subscriptionIDs,
 } from "../../store/metadata/policies/subscriptions.js";
 import { productIDs } from "../../store/metadata/products/products.js";
-import { limited } from "../http/errors.js";
-import { createBody, integer } from "../http/fields.js";
+import { resourceLimited } from "../http/errors.js";
+import { createBody, integerField } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
+import { idParams, intSchema, stampOrNull, stampText } from "../http/schemas.js";
 import { viewContext } from "../views/context.js";
 import { subscriptionShown } from "../views/subscriptions.js";
 import type { AppDeps } from "./deps.js";
@@ -31,10 +31,10 @@ const topic = z
   .refine((text) => text.isWellFormed() && isTopicFilter(text), "must be a topic filter")
   .openapi({ example: "alarms/#" });
 
-const create = createBody({ topic }, { qos: integer(0, 2) }).openapi("SubscriptionCreate");
+const create = createBody({ topic }, { qos: integerField(0, 2) }).openapi("SubscriptionCreate");
 
 const shown = z
-  .object({ id: int, topic: z.string(), qos: int, createAt: stampText, updateAt: stampOrNull })
+  .object({ id: intSchema, topic: z.string(), qos: intSchema, createAt: stampText, updateAt: stampOrNull })
   .openapi("Subscription");
 
 /** The possible owners of subscriptions; those of groups and products reach every member. */
@@ -78,7 +78,7 @@ export function subscriptionRoutes(deps: AppDeps): Route[] {
           const { caller, body } = input;
           const owner = { column, id: await routes.find(input, ids, input.params.id) };
           const fields = { topic: body.topic, qos: body.qos ?? qosDefault };
-          const made = await createSubscription(db, caller, now(), owner, fields).catch(limited);
+          const made = await createSubscription(db, caller, now(), owner, fields).catch(resourceLimited);
           return { status: 201, body: subscriptionShown(made, viewContext(input)) };
         },
       }),

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "@hono/zod-openapi";
 import { getTask, listTasks, type Task, taskFilters, taskStates } from "../../store/metadata/tasks.js";
-import { type Caller, mayCall } from "../http/caller.js";
+import { type ApiCaller, mayCall } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
 import { fileAnswer } from "../http/file-answer.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { pageAnswer } from "../http/paging.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, pageOf } from "../http/schemas.js";
+import { idParams, pageSchema } from "../http/schemas.js";
 import { fileTypes, formats } from "../import-export/devices/formats.js";
 import { devicesExport, devicesImport } from "../import-export/devices/kinds.js";
 import { historyImport } from "../import-export/points/kinds.js";
@@ -41,7 +41,7 @@ const unfiltered = refusedParameters(listFields, listedTaskSchema);
 
 export function taskRoutes({ db, tasks, now, zone }: AppDeps): Route[] {
   const links = createDownloadLinks(randomBytes(32), now);
-  const view = ({ id, kind, state, current, msg, file }: Task, { role }: Caller) => ({
+  const view = ({ id, kind, state, current, msg, file }: Task, { role }: ApiCaller) => ({
     state,
     current,
     msg,
@@ -76,7 +76,7 @@ export function taskRoutes({ db, tasks, now, zone }: AppDeps): Route[] {
       tag,
       summary: "Tasks of the last 24 hours, newest first",
       shape: { query: listQuery(listFields) },
-      answer: { status: 200, schema: pageOf(listedTaskSchema) },
+      answer: { status: 200, schema: pageSchema(listedTaskSchema) },
       handle: async ({ caller, writing, query, request: { url } }) => {
         refuseParameters(url, unfiltered);
         const request = pageRequest(query, listFields, zone);

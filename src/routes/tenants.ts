@@ -5,13 +5,13 @@ import { createTenantWithAdmin } from "../host/first-start.js";
 import { requireDeployment } from "../http/caller.js";
 import { createBody, name } from "../http/fields.js";
 import { type Route, route } from "../http/route.js";
-import { int, stampText } from "../http/schemas.js";
+import { intSchema, stampText } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Callers";
 const schema = z
-  .object({ id: int, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
+  .object({ id: intSchema, tenantID: z.string(), tenantName: z.string(), createAt: stampText })
   .openapi("Tenant");
 
 const create = createBody({ tenantName: name, username: name }, {}).openapi("TenantCreate");

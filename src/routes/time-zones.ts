@@ -3,7 +3,7 @@ import { zone, zoneFault } from "../../query/zone.js";
 import { timeZonesInUse } from "../../store/time-zones/in-use.js";
 import { ApiError } from "../http/errors.js";
 import { type Route, route } from "../http/route.js";
-import { sourceOf, zoneRules, zoneShown, zoneSource } from "../views/time-zones.js";
+import { showZoneSource, zoneRules, zoneShown, zoneSource } from "../views/time-zones.js";
 
 /** The time zones that the service knows, and its rules, so that nobody needs others beside them. */
 
@@ -30,7 +30,7 @@ export function timeZoneRoutes(): Route[] {
       },
       handle: () => {
         const zones = timeZonesInUse();
-        return { status: 200, body: { ...sourceOf(zones), items: zones.names } };
+        return { status: 200, body: { ...showZoneSource(zones), items: zones.names } };
       },
     }),
     route({

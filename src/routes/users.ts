@@ -11,9 +11,9 @@ import {
   userIDs,
 } from "../../store/metadata/users/users.js";
 import { createBody, editBody, fixedFields, name, refuseChanged } from "../http/fields.js";
-import { newPassword, payerOf, revokeApiKeys } from "../http/password-fields.js";
+import { newPassword, passwordFairnessKey, revokeApiKeys } from "../http/password-fields.js";
 import { type Route, route } from "../http/route.js";
-import { idParams, int, stampOrNull, stampText } from "../http/schemas.js";
+import { idParams, intSchema, stampOrNull, stampText } from "../http/schemas.js";
 import type { Stamped } from "../views/context.js";
 import type { AppDeps } from "./deps.js";
 import { resourceRoutes } from "./resource.js";
@@ -23,7 +23,7 @@ const role = z.enum(["admin", "operator", "viewer"]);
 
 const schema = z
   .object({
-    id: int,
+    id: intSchema,
     username: z.string(),
     role,
     tenantID: z.string(),
@@ -78,7 +78,7 @@ export function userRoutes(deps: AppDeps): Route[] {
       answer: { status: 201, schema },
       errors: ["DATA_EXISTED", "SERVICE_UNAVAILABLE"],
       handle: async ({ writing, caller, body }) => {
-        const passwordHash = await hashChosen(body.password, payerOf(caller));
+        const passwordHash = await hashChosen(body.password, passwordFairnessKey(caller));
         const { username } = body;
         const user = await createUser(db, caller, now(), { username, passwordHash, role: body.role });
         return { status: 201, body: view(user, writing) };
@@ -106,7 +106,7 @@ export function userRoutes(deps: AppDeps): Route[] {
           ...(body.role === undefined ? {} : { role: body.role }),
           ...(body.password === undefined
             ? {}
-            : { passwordHash: await hashChosen(body.password, payerOf(caller)) }),
+            : { passwordHash: await hashChosen(body.password, passwordFairnessKey(caller)) }),
         };
         const edited = await updateUser(db, caller, now(), id, edit, { revokesApiKeys: body.revokeApiKeys });
         // The change feed informs other processes; this one forgets before it answers.

@@ -3,11 +3,11 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Admission, Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
-import { count, type HttpEndReason, type Meter } from "../../ingest/meter.js";
+import { addCount, type HttpEndReason, type Meter } from "../../ingest/meter.js";
 import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import type { RequestBudget } from "../http/request-budget.js";
 import { HttpConnection, type HttpTimes } from "./http-connection.js";
-import type { RequestTurns } from "./request-turns.js";
+import type { RequestScheduler } from "./request-turns.js";
 import type { Unread } from "./unread.js";
 
 /** The open connections, with or without TLS. */
@@ -30,7 +30,7 @@ interface ConnectionPoolDeps {
   readonly times: HttpTimes;
   readonly unread: Unread;
   readonly requests: RequestBudget;
-  readonly turns: RequestTurns;
+  readonly turns: RequestScheduler;
   /** The prefix of paths behind a proxy; empty: none. */
   readonly basePath: string;
   readonly http1: Server;
@@ -39,7 +39,7 @@ interface ConnectionPoolDeps {
 export function createConnectionPool(deps: ConnectionPoolDeps): ConnectionPool {
   const { meter, monotonic, admission, times, unread, requests, turns, basePath, http1 } = deps;
   const open = new Set<HttpConnection>();
-  const ended = (reason: HttpEndReason) => count(meter.httpEnded, reason);
+  const ended = (reason: HttpEndReason) => addCount(meter.httpEnded, reason);
   const common = {
     monotonic,
     requests,

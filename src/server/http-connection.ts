@@ -7,10 +7,10 @@ import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { Reservation } from "../../store/lib/reservation.js";
 import { nextTurn } from "../../store/lib/turns.js";
-import type { Holder, RequestBudget } from "../http/request-budget.js";
+import type { RequestBudget, RequestHolder } from "../http/request-budget.js";
 import { removeBasePath } from "./base-path.js";
 import { HeadCutter } from "./head-piece.js";
-import { laneOf, type RequestTurns } from "./request-turns.js";
+import { type RequestScheduler, requestLane } from "./request-turns.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
 export interface HttpTimes {
@@ -47,7 +47,7 @@ interface HttpConnectionDeps {
   readonly onGivenWay: () => void;
   /** Called with its first bytes: from then on it is read as HTTP. */
   readonly onBegun: (connection: HttpConnection) => void;
-  readonly turns: RequestTurns;
+  readonly turns: RequestScheduler;
   /** The prefix of paths behind a proxy; empty: none. */
   readonly basePath: string;
 }
@@ -64,7 +64,7 @@ const headerCost = 80;
 /** What a request takes that has been parsed and waits for the one before it. */
 const waitingRequestBytes = 4096;
 /** What an upgraded connection may send before its client has shown a right credential: the frame with it. */
-const unprovenBytesMax = 16 * 1024;
+const unauthenticatedBytesMax = 16 * 1024;
 /** How much of an answer is handed to the socket at once, so that progress is visible. */
 const sentAtOnce = 256 * 1024;
 /** How much is copied to be sent at once. */
@@ -100,7 +100,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Its bytes are no requests any more. */
   #isUpgraded = false;
   /** Bytes that have come since then from a client that has shown no right credential. */
-  #unprovenBytes = 0;
+  #unauthenticatedBytes = 0;
   /** The request parsed last, until it is answered and its body has come. */
   #last: IncomingMessage | null = null;
   /** What its head takes in memory. */
@@ -112,16 +112,16 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Bytes parsed since the last request's headers and body were complete. */
   #headBytes = 0;
   /** The holder that waiting bytes count for: the tenant of the last right credential, else the address. */
-  #holder: Holder;
+  #holder: RequestHolder;
   #reservation: Reservation;
   /** When the present wait began: for a connection, a head, a body, or a pause between two requests. */
   #since: number;
   /** Bytes that a body of a declared length has yet to bring. */
-  #bodyLeft = 0;
+  #bodyBytesLeft = 0;
   /** The body in progress: how long it was waited for, and how many bytes came. */
   #body = { waitedMs: 0, bytes: 0 };
   #lookedAt: number;
-  #isTold = false;
+  #isReported = false;
   /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
@@ -200,7 +200,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   handle(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     this.#last = request;
     this.#isFirst = false;
-    this.#bodyLeft = Number(request.headers["content-length"] ?? 0);
+    this.#bodyBytesLeft = Number(request.headers["content-length"] ?? 0);
     // A body is not handed on before somebody reads it. Node reports so many headers only: whether there is one shows later.
     request.on("resume", () => this.#feed());
     const begin = (): void => {
@@ -240,8 +240,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   overdue(times: HttpTimes): Overdue {
     const due = this.#owed(times);
     if (due !== "tell") return due;
-    if (this.#isTold) return null;
-    this.#isTold = true;
+    if (this.#isReported) return null;
+    this.#isReported = true;
     return due;
   }
 
@@ -305,11 +305,11 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** Whether some was handed on; if not, it will be in the client's turn. */
   #feedSome(): boolean {
     // Neither makes objects of what it is handed.
-    if (this.#isUpgraded || (this.#isBegun && this.#bodyComes && this.#bodyLeft > 0)) this.#handOn();
+    if (this.#isUpgraded || (this.#isBegun && this.#bodyComes && this.#bodyBytesLeft > 0)) this.#handOn();
     else if (!this.#isInLine) {
       this.#isInLine = true;
       let isLater = false;
-      this.#deps.turns.begin(laneOf(this.client, readTarget(this.#rest, this.#deps.basePath)), () => {
+      this.#deps.turns.begin(requestLane(this.client, readTarget(this.#rest, this.#deps.basePath)), () => {
         this.#isInLine = false;
         if (this.#mayGoOn) this.#handOn();
         if (isLater) this.#feed();
@@ -329,8 +329,8 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     const piece = rest.length <= size ? rest : rest.subarray(0, size);
     this.#rest = piece === rest ? null : rest.subarray(size);
     if (this.#isUpgraded && !this.#authorized) {
-      this.#unprovenBytes += piece.length;
-      if (this.#unprovenBytes > unprovenBytesMax) {
+      this.#unauthenticatedBytes += piece.length;
+      if (this.#unauthenticatedBytes > unauthenticatedBytesMax) {
         this.#deps.onUnheld();
         return void this.destroy();
       }
@@ -341,9 +341,9 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #sizeOfNext(rest: Buffer): number {
     if (this.#isUpgraded) return pieceBytes.upgraded;
     if (this.#bodyComes) {
-      if (this.#bodyLeft === 0) return pieceBytes.chunks;
-      const size = Math.min(this.#bodyLeft, rest.length);
-      this.#bodyLeft -= size;
+      if (this.#bodyBytesLeft === 0) return pieceBytes.chunks;
+      const size = Math.min(this.#bodyBytesLeft, rest.length);
+      this.#bodyBytesLeft -= size;
       return size;
     }
     if (this.#headBytes === 0 && !this.#isFirst) this.#since = this.#deps.monotonic();

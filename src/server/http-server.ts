@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
-import { clientOf } from "../../ingest/access/client-of.js";
+import { readClientAddress } from "../../ingest/access/client-of.js";
 import { createProxies } from "../../ingest/access/proxies.js";
 import type { Meter } from "../../ingest/meter.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
@@ -17,7 +17,7 @@ import type { HttpTimes } from "./http-connection.js";
 import { createHttp1Server } from "./http1-server.js";
 import { createRelayedServer } from "./relayed-requests.js";
 import { createRequestHandling, type Fetch } from "./request-handling.js";
-import { createRequestTurns } from "./request-turns.js";
+import { createRequestScheduler } from "./request-turns.js";
 import { createSecurePort, type SecurePortDeps } from "./secure-port.js";
 import { createUnread } from "./unread.js";
 
@@ -73,12 +73,13 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const { config, log, meter, monotonic, tls, times = usualTimes, checkMs = usualCheckMs } = deps;
   const { host, basePath } = config;
   const unread = createUnread({ variant: config.apiVariant, log });
-  const turns = createRequestTurns();
+  const turns = createRequestScheduler();
   const handling = createRequestHandling(fetch, { host, basePath, unread, turns, devices: deps.devices });
   const upgrades = upgradesBelow(deps.webSockets, basePath);
   const relayed = createRelayedServer(handling, upgrades);
   const proxies = createProxies(config.trustedProxies);
-  const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) => clientOf(proxies, address, headers);
+  const ipOf = ({ headers }: IncomingMessage, { address }: HttpPeer) =>
+    readClientAddress(proxies, address, headers);
   const admission = createAdmission<Admitted>(deps.connectionsMax);
   const pool = createConnectionPool({
     meter,
@@ -116,8 +117,8 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   const servers = secure === null ? [plain] : [plain, secure.server];
   let closed: Promise<unknown> = Promise.resolve();
   return {
-    address: `http://${nameOf(host)}:${portOf(plain)}`,
-    secure: secure === null ? null : `https://${nameOf(host)}:${portOf(secure.server)}`,
+    address: `http://${formatHost(host)}:${readPort(plain)}`,
+    secure: secure === null ? null : `https://${formatHost(host)}:${readPort(secure.server)}`,
     takeRelayed: (socket) => relayed.emit("connection", socket),
     stop: () => {
       closed = Promise.all(
@@ -132,8 +133,8 @@ export async function listenHttp(fetch: Fetch, deps: HttpListenerDeps): Promise<
   };
 }
 
-const nameOf = (host: string): string => (host.includes(":") ? `[${host}]` : host);
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+const formatHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+const readPort = (server: Server): number => (server.address() as AddressInfo).port;
 
 function listening(server: Server, setting: string, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

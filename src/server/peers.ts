@@ -8,6 +8,6 @@ export function setPeer(request: object, peer: HttpPeer): void {
 }
 
 /** The connection on which a request came; undefined for one made within the process. */
-export function peerOf(request: object | undefined): HttpPeer | undefined {
+export function findPeer(request: object | undefined): HttpPeer | undefined {
   return request === undefined ? undefined : peers.get(request);
 }

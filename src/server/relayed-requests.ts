@@ -19,19 +19,22 @@ export function createRelayedServer({ handle }: RequestHandling, upgrades: Upgra
   const server = createFedServer({ maxHeaderSize: headerBytesMax, keepAliveTimeout: idleMs });
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => {
-    const client = clientOf(request.headers[clientHeader]);
+    const client = parseRelayedClient(request.headers[clientHeader]);
     if (client === null) return void response.writeHead(400).end();
     delete request.headers[clientHeader];
-    handle(request, response, { ...peerOf(client, request, () => prove(response)), client: client.address });
+    handle(request, response, {
+      ...createRelayedPeer(client, request, () => reportAuthenticated(response)),
+      client: client.address,
+    });
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const client = clientOf(request.headers[clientHeader]);
+    const client = parseRelayedClient(request.headers[clientHeader]);
     if (client === null || upgrades?.serves(request.url ?? "") !== true) return void socket.destroy();
     upgrades.upgrade(
       request,
       socket,
       head,
-      peerOf(client, request, () => undefined),
+      createRelayedPeer(client, request, () => undefined),
       client.address,
     );
   });
@@ -39,19 +42,19 @@ export function createRelayedServer({ handle }: RequestHandling, upgrades: Upgra
 }
 
 /** A link carries the requests of many clients: each is known by its own credentials. */
-function peerOf(client: RelayedClient, request: IncomingMessage, proved: () => void): HttpPeer {
+function createRelayedPeer(client: RelayedClient, request: IncomingMessage, proved: () => void): HttpPeer {
   return { ...client, isRelayed: true, connection: request, prove: proved };
 }
 
 /** The node that the client has come to is told at once: it waits longer for a client that is known. */
-function prove(response: ServerResponse): void {
+function reportAuthenticated(response: ServerResponse): void {
   if (!response.headersSent && !response.destroyed) response.writeProcessing();
 }
 
-function clientOf(told: string | string[] | undefined): RelayedClient | null {
-  if (typeof told !== "string") return null;
+function parseRelayedClient(header: string | string[] | undefined): RelayedClient | null {
+  if (typeof header !== "string") return null;
   try {
-    return readClient(told);
+    return readClient(header);
   } catch {
     return null;
   }

@@ -5,7 +5,7 @@ import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import { removeBasePath } from "./base-path.js";
 import { setPeer } from "./peers.js";
-import { laneOf, type RequestTurns } from "./request-turns.js";
+import { type RequestScheduler, requestLane } from "./request-turns.js";
 import type { Unread } from "./unread.js";
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -21,7 +21,7 @@ interface RequestHandlingDeps {
   /** The prefix of paths behind a proxy; empty: none. */
   readonly basePath: string;
   readonly unread: Unread;
-  readonly turns: RequestTurns;
+  readonly turns: RequestScheduler;
   /** Answers the requests of devices. */
   readonly devices: Pick<HttpTransport, "handle"> | undefined;
 }
@@ -40,7 +40,7 @@ export function createRequestHandling(
   const listener = getRequestListener(fetch, { hostname: host, errorHandler: unread.respond });
 
   const inTurn: RequestHandling["inTurn"] = (request, response, client, work) =>
-    turns.begin(laneOf(client.client, request.url ?? ""), () => {
+    turns.begin(requestLane(client.client, request.url ?? ""), () => {
       if (!response.destroyed) work();
     });
 

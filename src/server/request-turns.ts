@@ -6,7 +6,7 @@ import { sliceMs } from "../../store/lib/turns.js";
  * others begin in turns of their own, one client after the other, so that a hundred connections that ask at
  * once delay nobody else's messages for longer than one of them does.
  */
-export interface RequestTurns {
+export interface RequestScheduler {
   /** Begins the work now, or once it is its lane's turn. What a work itself begins is part of it. */
   begin(lane: string, work: () => void): void;
   /** How many works wait. */
@@ -14,12 +14,12 @@ export interface RequestTurns {
 }
 
 /** In whose turns a request begins: health checks do not wait for their client's other requests. */
-export function laneOf(client: string, target: string): string {
+export function requestLane(client: string, target: string): string {
   return target === "/readyz" || target === "/healthz" ? `${client} probes` : client;
 }
 
 /** @param now milliseconds; never set */
-export function createRequestTurns(now = (): number => performance.now()): RequestTurns {
+export function createRequestScheduler(now = (): number => performance.now()): RequestScheduler {
   const waiting = createRoundRobin<string, () => void>();
   let turnEnds: number | null = null;
   let isWorking = false;
@@ -28,7 +28,7 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
   function turn(): void {
     turnEnds = null;
     if (waiting.size === 0) return;
-    openTurn();
+    startSlice();
     next();
   }
 
@@ -48,7 +48,7 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
     }
   }
 
-  function openTurn(): void {
+  function startSlice(): void {
     turnEnds = now() + sliceMs;
     setImmediate(turn);
   }
@@ -56,7 +56,7 @@ export function createRequestTurns(now = (): number => performance.now()): Reque
   return {
     begin: (lane, work) => {
       if (isWorking) return work();
-      if (turnEnds === null) openTurn();
+      if (turnEnds === null) startSlice();
       if (waiting.size === 0 && now() < (turnEnds ?? 0)) return run(work);
       waiting.push(lane, work);
     },

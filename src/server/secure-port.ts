@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import type { Admission, Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import { createProxies } from "../../ingest/access/proxies.js";
-import { count, type Meter } from "../../ingest/meter.js";
+import { addCount, type Meter } from "../../ingest/meter.js";
 import { AdmittedSocket, type IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import { createProxyLayer } from "../../ingest/transports/sockets/proxy-layer.js";
 import { createTlsLayer, type TlsIdentity } from "../../ingest/transports/sockets/tls.js";
@@ -51,7 +51,7 @@ export function createSecurePort(deps: SecurePortDeps): SecurePort {
   function accept(socket: Socket): void {
     const incoming = new AdmittedSocket(socket, admission);
     if (!admission.enter(incoming)) {
-      count(meter.httpEnded, "full");
+      addCount(meter.httpEnded, "full");
       return incoming.close();
     }
     socket.on("close", () => admission.leave(incoming));

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { ApiError, failureOf, toApiError } from "../http/errors.js";
+import { ApiError, toApiError, toFailure } from "../http/errors.js";
 import type { Variant } from "../http/route.js";
 import type { Logger } from "../observability/log.js";
 
@@ -36,7 +36,7 @@ export function createUnread({ variant, log }: { readonly variant: Variant; read
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
   function answer(error: ApiError) {
-    const { status, headers, body } = failureOf(error);
+    const { status, headers, body } = toFailure(error);
     const requestID = randomUUID();
     log.debug("request refused unread", { requestID, status, message: error.message });
     return { status, body, headers: { ...headers, "X-Request-Id": requestID, "Api-Variant": variant } };

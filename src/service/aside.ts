@@ -1,14 +1,19 @@
-import { createNarrowing, type Narrow } from "../../ingest/followers/narrowing.js";
+import { createCrashIsolation, type StartIsolation } from "../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
-import { type Aside, type Follower, followers, type SetAside } from "../../store/journal/set-aside.js";
+import {
+  type DeadLetter,
+  type DeadLetters,
+  type Follower,
+  followers,
+} from "../../store/journal/set-aside.js";
 import { idsPerShard, shardOfID } from "../../store/journal/shard-ids.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Troubles } from "../observability/status.js";
-import type { Replayed, SetAsideMessages } from "../routes/deps.js";
+import type { DeadLetterStore, Replayed } from "../routes/deps.js";
 import type { CrashMarks, ShardPlace } from "./crash-marks.js";
 import { createStartOrder, type StartOrder } from "./start-order.js";
 import { runTrial, type TrialLimits, type Verdict } from "./trial/trial.js";
@@ -27,11 +32,11 @@ type Replay = (record: JournalRecord) => Promise<void>;
  * Records that crash their followers: found at starts, tried in a thread, kept as dead letters, and replayed on
  * request.
  */
-export interface AsideKeeper extends SetAsideMessages {
+export interface DeadLetterManager extends DeadLetterStore {
   /** A shard is about to be opened. */
   open(shard: number): Promise<void>;
   /** For one follower's start, of one shard. */
-  narrow(shard: FollowedShard, follower: Follower, context?: TrialContext): Narrow;
+  narrow(shard: FollowedShard, follower: Follower, context?: TrialContext): StartIsolation;
   isAside(follower: Follower, id: number): boolean;
   /** How many dead letters there are, by follower. */
   counts(): ReadonlyMap<Follower, number>;
@@ -48,7 +53,7 @@ interface FollowedShard extends ShardPlace {
   readonly earlier?: { readonly lastID: number };
 }
 
-interface AsideDeps {
+interface DeadLettersDeps {
   readonly config: Pick<Config, "timezone" | "oldestTime">;
   readonly marks: CrashMarks;
   readonly db: Db;
@@ -65,13 +70,13 @@ const troubleName = "set_aside";
 /** Both process the points of a message: a record that crashes one may crash the other. */
 const siblings: ReadonlySet<Follower> = new Set(["series", "alerts"]);
 
-export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
+export function createDeadLetters(deps: DeadLettersDeps): DeadLetterManager {
   const { marks, log, troubles } = deps;
   const store = marks.asides;
   const trials = createTrials(deps);
-  const replays = createReplays(store, trials, log);
+  const replays = createDeadLetterReplays(store, trials, log);
   const orders = new Map<number, StartOrder>();
-  const orderOf = (shard: number): StartOrder => {
+  const findStartOrder = (shard: number): StartOrder => {
     const order = orders.get(shard) ?? createStartOrder();
     orders.set(shard, order);
     return order;
@@ -84,7 +89,7 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     troubles.note(troubleName, ids.length === 0 ? null : what);
   }
 
-  async function setAside(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
+  async function addDeadLetter(follower: Follower, record: JournalRecord, reason: string): Promise<void> {
     const { topic, ...where } = await store.add(follower, record, reason, deps.now());
     const replay = `tidemark set-aside replay ${record.id}`;
     log.error("a message is set aside: starts of the service ended while it alone was in work", {
@@ -98,17 +103,17 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
   async function tryAlone(follower: Follower, record: JournalRecord): Promise<boolean> {
     const verdict = await trials.try(follower, record);
     if (verdict.is !== "ended") return true;
-    await setAside(follower, record, verdict.reason);
+    await addDeadLetter(follower, record, verdict.reason);
     for (const other of siblings.has(follower) ? siblings : []) {
       if (store.has(other, record.id)) continue;
       const too = await trials.try(other, record);
-      if (too.is === "ended") await setAside(other, record, too.reason);
+      if (too.is === "ended") await addDeadLetter(other, record, too.reason);
     }
     show();
     return false;
   }
 
-  function asidesOf(id: number): Aside[] {
+  function findDeadLetters(id: number): DeadLetter[] {
     const found = store.all().filter((one) => one.id === id);
     if (found.length === 0) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
     return found;
@@ -122,13 +127,13 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     },
     narrow: (shard, follower, context) => (from, end) => {
       if (context !== undefined) trials.contextBy(shard.number, follower, context);
-      return createNarrowing({
+      return createCrashIsolation({
         // One that has seen nothing yet goes on from 0.
         from: Math.max(from, shard.number * idsPerShard),
         end: Math.min(end, shard.earlier?.lastID ?? end),
         mark: marks.workMark(shard, follower),
         pace: marks.pace,
-        ...orderOf(shard.number).of(follower),
+        ...findStartOrder(shard.number).of(follower),
         isAside: (id) => store.has(follower, id),
         tryAlone: (record) => tryAlone(follower, record),
       });
@@ -137,10 +142,11 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     all: store.all,
     everywhere: marks.everywhere,
     counts: () => {
-      const countOf = (follower: Follower) => store.all().filter((one) => one.follower === follower).length;
-      return new Map(followers.map((one) => [one, countOf(one)] as const));
+      const countDeadLetters = (follower: Follower) =>
+        store.all().filter((one) => one.follower === follower).length;
+      return new Map(followers.map((one) => [one, countDeadLetters(one)] as const));
     },
-    letOthersOn: (shard) => orderOf(shard).letOn(),
+    letOthersOn: (shard) => findStartOrder(shard).letOn(),
     replaysBy: replays.by,
     forget: (shard) => {
       orders.delete(shard);
@@ -152,9 +158,9 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
     replay: async (id) => {
       const replayed: Follower[] = [];
       const refused: Replayed["refused"][number][] = [];
-      for (const aside of asidesOf(id)) {
-        const { follower } = aside;
-        const reason = await replays.run(aside);
+      for (const deadLetter of findDeadLetters(id)) {
+        const { follower } = deadLetter;
+        const reason = await replays.run(deadLetter);
         if (reason === null) replayed.push(follower);
         else refused.push({ follower, reason });
       }
@@ -162,9 +168,9 @@ export function createAsideKeeper(deps: AsideDeps): AsideKeeper {
       return { replayed, refused };
     },
     drop: async (id) => {
-      for (const aside of asidesOf(id)) {
-        await store.remove(aside);
-        log.warn("a message that was set aside has been given up", { ...aside });
+      for (const deadLetter of findDeadLetters(id)) {
+        await store.remove(deadLetter);
+        log.warn("a message that was set aside has been given up", { ...deadLetter });
       }
       show();
     },
@@ -179,14 +185,14 @@ interface Trials {
 }
 
 /** Tries a record alone, in a thread, with the data that the follower would have. */
-function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
+function createTrials({ config, db, log, oldest, bounds }: DeadLettersDeps): Trials {
   const contexts = new Map<string, TrialContext>();
   return {
-    contextBy: (shard, follower, context) => void contexts.set(nameOf(shard, follower), context),
+    contextBy: (shard, follower, context) => void contexts.set(followerName(shard, follower), context),
     forget: (shard) => forgetShard(contexts, shard),
     try: async (follower, record) => {
       const shard = shardOfID(record.id);
-      const context = contexts.get(nameOf(shard, follower));
+      const context = contexts.get(followerName(shard, follower));
       const { saved, before } = (await context?.(record)) ?? { saved: null, before: [] };
       const start = {
         follower,
@@ -212,37 +218,37 @@ function createTrials({ config, db, log, oldest, bounds }: AsideDeps): Trials {
   };
 }
 
-const nameOf = (shard: number, follower: Follower): string => `${shard} ${follower}`;
+const followerName = (shard: number, follower: Follower): string => `${shard} ${follower}`;
 
 function forgetShard(known: Map<string, unknown>, shard: number): void {
-  for (const follower of followers) known.delete(nameOf(shard, follower));
+  for (const follower of followers) known.delete(followerName(shard, follower));
 }
 
 interface Replays {
   by(shard: number, follower: Follower, replay: Replay): void;
   forget(shard: number): void;
   /** Tries the record again and applies it; null on success, otherwise the reason. */
-  run(aside: Aside): Promise<string | null>;
+  run(deadLetter: DeadLetter): Promise<string | null>;
 }
 
-function createReplays(store: SetAside, trials: Trials, log: Logger): Replays {
+function createDeadLetterReplays(store: DeadLetters, trials: Trials, log: Logger): Replays {
   const replays = new Map<string, Replay>();
   return {
-    by: (shard, follower, replay) => void replays.set(nameOf(shard, follower), replay),
+    by: (shard, follower, replay) => void replays.set(followerName(shard, follower), replay),
     forget: (shard) => forgetShard(replays, shard),
-    run: async (aside) => {
-      const replay = replays.get(nameOf(shardOfID(aside.id), aside.follower));
+    run: async (deadLetter) => {
+      const replay = replays.get(followerName(shardOfID(deadLetter.id), deadLetter.follower));
       if (replay === undefined) return "nothing follows the journal for it now";
-      const record = await store.read(aside);
-      const verdict = await trials.try(aside.follower, record);
+      const record = await store.read(deadLetter);
+      const verdict = await trials.try(deadLetter.follower, record);
       if (verdict.is !== "harmless") return verdict.reason;
       try {
         await replay(record);
       } catch (error) {
         return asError(error).message;
       }
-      await store.remove(aside);
-      log.info("a message that was set aside has been replayed", { ...aside });
+      await store.remove(deadLetter);
+      log.info("a message that was set aside has been replayed", { ...deadLetter });
       return null;
     },
   };

@@ -4,7 +4,7 @@ import type { Directory } from "../../ingest/directory/directory.js";
 import { type Broker, type BrokerDeps, openBroker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
-import { sessionOf } from "../../ingest/uplinks/accept.js";
+import { hashClientID } from "../../ingest/uplinks/accept.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { findCertByName } from "../../store/metadata/policies/certs.js";
 import type { Config } from "../config/config.js";
@@ -46,7 +46,7 @@ export function connectBroker<T>(settings: BrokerSettings, parts: BrokerParts<T>
   return openBroker({
     ...parts,
     settings,
-    session: sessionOf(settings.clientID),
+    session: hashClientID(settings.clientID),
     peek: directory.peekByDeviceID,
     find: directory.findByDeviceID,
     peekShard: (device) => {

@@ -36,14 +36,14 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
   const metadata = metadataFile(config);
 
   /** Repair functions by database. */
-  function mendersNow(): Map<string, (fault: string) => Promise<void>> {
-    const menders = new Map<string, (fault: string) => Promise<void>>();
+  function listRepairs(): Map<string, (fault: string) => Promise<void>> {
+    const repairs = new Map<string, (fault: string) => Promise<void>>();
     for (const { dir, events, remakeSessions } of shards()) {
-      menders.set(join(dir, "events.db"), (fault) => events.remake(fault));
-      menders.set(join(dir, "sessions.db"), (fault) => remakeSessions(fault));
+      repairs.set(join(dir, "events.db"), (fault) => events.remake(fault));
+      repairs.set(join(dir, "sessions.db"), (fault) => remakeSessions(fault));
     }
-    if (metadata === null) return menders;
-    return menders.set(metadata, async (fault) => {
+    if (metadata === null) return repairs;
+    return repairs.set(metadata, async (fault) => {
       const what = `${fault}; it cannot be made again: restore it from a backup`;
       report({ part: "metadata", file: metadata, what, lostBytes: 0 });
     });
@@ -51,12 +51,12 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
 
   function onFault({ path, fault }: { path: string; fault: string }): void {
     // A shard that has gone meanwhile has taken its databases along.
-    const mend = mendersNow().get(path) ?? ((found: string) => series.files?.suspect(path, found));
-    mend(fault)?.catch((error: unknown) => log.error("cannot mend a damaged database", { path, error }));
+    const repair = listRepairs().get(path) ?? ((found: string) => series.files?.suspect(path, found));
+    repair(fault)?.catch((error: unknown) => log.error("cannot mend a damaged database", { path, error }));
   }
 
   async function run(): Promise<void> {
-    const paths = [...mendersNow().keys(), ...(series.files?.list() ?? [])].filter((path) =>
+    const paths = [...listRepairs().keys(), ...(series.files?.list() ?? [])].filter((path) =>
       existsSync(path),
     );
     const startedAt = performance.now();

@@ -5,14 +5,14 @@
 import { type ByShard, Elsewhere } from "../../ingest/directory/by-shard.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { BrokerSettings } from "../../ingest/transports/broker/settings.js";
-import { sessionOf } from "../../ingest/uplinks/accept.js";
+import { hashClientID } from "../../ingest/uplinks/accept.js";
 import { sleep } from "../../store/lib/abortable.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createLocalShard, type LocalShard } from "../brokers/local-shard.js";
 import type { FollowerCall } from "../brokers/shard-calls.js";
 import { createShardQueue } from "../brokers/shard-queue.js";
 import { createFollowerCalls, type FollowerCalls } from "../brokers/take-for-follower.js";
-import type { Cluster } from "../cluster/neighbours.js";
+import type { NeighbourNodes } from "../cluster/neighbours.js";
 import { brokerSeat, hasSeat, startSeat } from "../cluster/seat.js";
 import { newOwner } from "../host/process-owner.js";
 import { type BrokerParts, connectBroker } from "./broker.js";
@@ -29,7 +29,7 @@ interface ClusterBrokerDeps
   extends Omit<BrokerParts<LocalShard>, "shards" | "wayTo" | "note" | "mayConnect" | "isFull"> {
   readonly pipelines: ByShard<ShardPipeline>;
   readonly db: Db;
-  readonly cluster: Pick<Cluster, "call">;
+  readonly cluster: Pick<NeighbourNodes, "call">;
   /** The node that has a shard; null: none. */
   readonly holderOf: (shard: number) => number | null;
   readonly note: (trouble: string | null, of: string) => void;
@@ -44,7 +44,7 @@ const waitingMax = 10_000;
 
 export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerDeps): ClusterBroker {
   const { pipelines, directory, cluster, holderOf, db, log, now } = deps;
-  const session = sessionOf(clientID);
+  const session = hashClientID(clientID);
   const owner = newOwner();
   const shards = pipelines.map((pipeline) => localShard(pipeline, session));
   const sender = connectBroker(
@@ -84,7 +84,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
         sleep,
         onRefused: (device) => void followDevice(device, shard),
         onKept: () => broker.afterCommit(),
-        onTrouble: troubleOf(shard),
+        onTrouble: createTroubleLog(shard),
       });
     const areTooMany = (): boolean =>
       [...queues.values()].reduce((sum, { waiting }) => sum + waiting, 0) >= waitingMax;
@@ -94,7 +94,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
         ...deps,
         shards,
         wayTo: (found) => {
-          const shard = numberOf(found);
+          const shard = shardNumber(found);
           const known = queues.get(shard) ?? openQueue(shard);
           queues.set(shard, known);
           return known;
@@ -127,17 +127,17 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   async function followDevice(device: number, shard: number): Promise<void> {
     const entry = await directory.get(device).catch(() => undefined);
     const found = entry && (await shards.of(entry).catch(() => undefined));
-    if (found === undefined || numberOf(found) === shard) return;
+    if (found === undefined || shardNumber(found) === shard) return;
     beginAnew();
   }
 
   /** A line when a shard cannot be reached any more. */
-  function troubleOf(shard: number): (error: unknown) => void {
-    let told = Number.NEGATIVE_INFINITY;
+  function createTroubleLog(shard: number): (error: unknown) => void {
+    let loggedAt = Number.NEGATIVE_INFINITY;
     return (error) => {
-      if (deps.monotonic() - told > toldEveryMs)
+      if (deps.monotonic() - loggedAt > loggedEveryMs)
         log.warn("broker: messages wait for the node that has their shard", { shard, error });
-      told = deps.monotonic();
+      loggedAt = deps.monotonic();
     };
   }
 
@@ -186,9 +186,9 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
   };
 }
 
-const toldEveryMs = 60_000;
+const loggedEveryMs = 60_000;
 
-const numberOf = (found: LocalShard | Elsewhere): number =>
+const shardNumber = (found: LocalShard | Elsewhere): number =>
   found instanceof Elsewhere ? found.shard : found.number;
 
 function localShard({ shard, accept }: ShardPipeline, session: number): LocalShard {

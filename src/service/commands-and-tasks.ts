@@ -5,18 +5,18 @@ import { connectionsOfShards } from "../../ingest/sessions/connections.js";
 import { createDownlinks, downlinksOfShards } from "../../ingest/sessions/downlinks.js";
 import type { Broker } from "../../ingest/transports/broker/broker.js";
 import type { Zone } from "../../query/zone.js";
-import type { Aside } from "../../store/journal/set-aside.js";
+import type { DeadLetter } from "../../store/journal/set-aside.js";
 import type { Backups } from "../backup/backups.js";
-import type { Cluster } from "../cluster/neighbours.js";
+import type { NeighbourNodes } from "../cluster/neighbours.js";
 import { type Commands, createCommands } from "../commands/commands.js";
 import { startExpiry } from "../commands/issued.js";
 import { createNodeCalls, type NodeCalls, type ShardNews } from "../commands/node-calls.js";
 import type { Receipts } from "../commands/receipts.js";
 import { startScheduler } from "../commands/scheduler.js";
-import { externalBrokerOf, throughBroker } from "../commands/through-broker.js";
+import { createExternalBroker, throughBroker } from "../commands/through-broker.js";
 import { throughCluster } from "../commands/through-cluster.js";
 import type { DiskSpace } from "../http/disk-space.js";
-import type { KeptLogs } from "../journal-lists/kept-logs.js";
+import type { LocalLogs } from "../journal-lists/kept-logs.js";
 import { answerList } from "../journal-lists/list-of-nodes.js";
 import { figuresHere } from "../live/figures.js";
 import type { Logger } from "../observability/log.js";
@@ -47,10 +47,10 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly metadata: MetadataLayer;
   readonly shards: ByShard<Shard>;
   /** Null: the process is alone. */
-  readonly cluster: Cluster | null;
+  readonly cluster: NeighbourNodes | null;
   readonly shardNews: ShardNews;
   /** The event logs that are kept here. */
-  readonly kept: KeptLogs;
+  readonly kept: LocalLogs;
   readonly faults: Faults;
   readonly receipts: Receipts;
   /** Why a shard takes nothing, or null. */
@@ -59,7 +59,7 @@ interface CommandsAndTasksDeps extends Pick<TaskKindsDeps, "config" | "history">
   readonly zone: Zone;
   readonly status: Status;
   /** The dead letters of this node. */
-  readonly asides: () => readonly Aside[];
+  readonly asides: () => readonly DeadLetter[];
   /** Whether a live stream could go on here. */
   readonly resumes: TenantFeed["resumes"];
   /** Keeps the data folder's files in place while a backup copies them. */
@@ -98,7 +98,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     receipts,
     now,
     downlinks: broker === null ? here : throughBroker(here, broker.outbound, directory),
-    ...(broker === null ? {} : { externalBroker: externalBrokerOf(broker.outbound, directory) }),
+    ...(broker === null ? {} : { externalBroker: createExternalBroker(broker.outbound, directory) }),
     stopped,
   });
   const commands =
@@ -130,7 +130,7 @@ export async function openCommandsAndTasks(deps: CommandsAndTasksDeps): Promise<
     nodeCalls: createNodeCalls({
       commands: commandsHere,
       directory,
-      list: (query, asked) => answerList(deps.kept, query, asked),
+      list: (query, nodeCall) => answerList(deps.kept, query, nodeCall),
       asides: deps.asides,
       figures: (tenant) =>
         figuresHere({ meter: metadata.meter, status: deps.status, shards: shards.places }, tenant),

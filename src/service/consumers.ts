@@ -18,9 +18,9 @@ import { createConditions } from "../alerts/conditions.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
-import type { AsideKeeper } from "./aside.js";
+import type { DeadLetterManager } from "./aside.js";
 import type { MetadataLayer } from "./metadata-layer.js";
-import { ofShard, timed } from "./series.js";
+import { measureTime, ofShard } from "./series.js";
 import type { Shard } from "./shard.js";
 
 /**
@@ -43,7 +43,7 @@ interface ConsumersDeps
   readonly series: SeriesStore;
   readonly presence: Presence;
   readonly status: Status;
-  readonly aside: AsideKeeper;
+  readonly aside: DeadLetterManager;
   readonly clock: Clock;
   readonly gate: Pick<HistoryGate, "run">;
   /** Is given each stored alert rule that does not compile, whenever it is compiled. */
@@ -93,7 +93,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
       },
     },
     ...(config.influx === null ? embeddedWrites : influxWrites),
-    series: timed(ofShard(deps.series, number), status),
+    series: measureTime(ofShard(deps.series, number), status),
     narrow: aside.narrow(shard, "series"),
     isAside: (id) => aside.isAside("series", id),
     onStored: deps.onStored,

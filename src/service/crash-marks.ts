@@ -1,15 +1,20 @@
 /** Stores which records are in work, and which are dead letters because they end the process. */
 import { join } from "node:path";
-import type { NarrowingPace } from "../../ingest/followers/narrowing.js";
-import { type Aside, type Follower, openSetAside, type SetAside } from "../../store/journal/set-aside.js";
+import type { IsolationPace } from "../../ingest/followers/narrowing.js";
+import {
+  type DeadLetter,
+  type DeadLetters,
+  type Follower,
+  openDeadLetters,
+} from "../../store/journal/set-aside.js";
 import { openWorkMark, type WorkMark } from "../../store/journal/work-mark.js";
 
 export interface CrashMarks {
-  readonly pace: NarrowingPace;
+  readonly pace: IsolationPace;
   /** Those of the shards that are here. */
-  readonly asides: SetAside;
+  readonly asides: DeadLetters;
   /** Those of all shards, wherever they are; null: each process has its own. */
-  everywhere(): Promise<readonly Aside[] | null>;
+  everywhere(): Promise<readonly DeadLetter[] | null>;
   /** A shard is about to be opened: what is known of its records is needed from here on. */
   open(shard: number): Promise<void>;
   workMark(place: ShardPlace, follower: Follower): WorkMark;
@@ -26,7 +31,7 @@ export interface ShardPlace {
 export async function folderCrashMarks(dir: string): Promise<CrashMarks> {
   return {
     pace: { notesMax: Number.POSITIVE_INFINITY, aloneAtOnceMax: 0, endsMax: 2 },
-    asides: await openSetAside(join(dir, "set-aside")),
+    asides: await openDeadLetters(join(dir, "set-aside")),
     everywhere: async () => null,
     open: async () => undefined,
     workMark: (place, follower) => openWorkMark(join(place.dir, "work", `${follower}.json`)),

@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { authenticate } from "../../ingest/access/credentials.js";
+import { authenticateDevice } from "../../ingest/access/credentials.js";
 import { createDenials } from "../../ingest/access/denials.js";
 import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
-import { freeFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
+import { freeLoginFailures, type GuessGuard, guardGuessing } from "../../ingest/access/guessing.js";
 import { createLimits } from "../../ingest/access/limits.js";
-import { createProven } from "../../ingest/access/proven.js";
+import { createVerifiedLogins } from "../../ingest/access/proven.js";
 import { createProxies } from "../../ingest/access/proxies.js";
 import { createIDMemory, type IDMemory } from "../../ingest/clients/device-ids.js";
 import { createWaitingForDisk } from "../../ingest/clients/waiting-for-disk.js";
@@ -24,14 +24,14 @@ import {
   type HttpContext,
   type HttpTransport,
 } from "../../ingest/transports/http/transport.js";
-import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
+import { computePacketBytesMax } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import type { EndpointBase, EndpointContext } from "../../ingest/transports/mqtt/listeners/endpoint.js";
 import {
   createWebSocketTransport,
   type WebSocketContext,
   type WebSocketTransport,
 } from "../../ingest/transports/websocket/transport.js";
-import { sessionOf } from "../../ingest/uplinks/accept.js";
+import { hashClientID } from "../../ingest/uplinks/accept.js";
 import { takenBefore } from "../../ingest/uplinks/redelivery.js";
 import { createRepeats } from "../../ingest/uplinks/repeats.js";
 import type { Clock } from "../../store/lib/clock.js";
@@ -42,7 +42,7 @@ import { trustedRoots } from "../certificates/authority.js";
 import { createServerCertificate } from "../certificates/server-certificate.js";
 import { createChangeNotices } from "../cluster/change-notices.js";
 import { createLinks } from "../cluster/links.js";
-import { type Cluster, createNeighbours } from "../cluster/neighbours.js";
+import { createNeighbours, type NeighbourNodes } from "../cluster/neighbours.js";
 import type { ClusterSettings } from "../config/cluster.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
@@ -62,7 +62,7 @@ export interface Endpoints {
   readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
   /** The other nodes of a cluster; null: there are none. */
-  readonly cluster: Cluster | null;
+  readonly cluster: NeighbourNodes | null;
   /** In a cluster it has what other nodes ask. */
   readonly broker: Broker | ClusterBroker | null;
   /** HTTP for devices, and WebSocket without MQTT. */
@@ -96,20 +96,23 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   const { config, metadata, pipelines, status, log, clock } = deps;
   const { now, monotonic } = clock;
   const { db, devices, authority, directory, meter } = metadata;
-  const guesses = { backOff: createGuessBackOff(monotonic, freeFailures), proven: createProven() };
+  const guesses = {
+    backOff: createGuessBackOff(monotonic, freeLoginFailures),
+    proven: createVerifiedLogins(),
+  };
   const limits = createLimits(config.limits, monotonic);
   const denials = createDenials(
     pipelines.map(({ accept }) => accept),
     meter,
     monotonic,
   );
-  const cluster = config.cluster && clusterOf(deps, config.cluster);
-  const base = baseOf(deps, guesses, { limits, denials, neighbours: cluster });
+  const cluster = config.cluster && createEndpointCluster(deps, config.cluster);
+  const base = createEndpointBase(deps, guesses, { limits, denials, neighbours: cluster });
   const ways = pipelines.map((pipeline) => {
     const waiting = createWaitingForDisk(pipeline.accept);
     pipeline.shard.onCommit(waiting.afterCommit);
     const { shard, accept } = pipeline;
-    return { shard, accept, context: contextOf(base, pipeline), waiting };
+    return { shard, accept, context: createEndpointContext(base, pipeline), waiting };
   });
   const identity = await openServerIdentity(
     {
@@ -145,12 +148,12 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
     ...context,
     waiting,
     clientsMax: config.mqttConnectionsMax,
-    ids: idsOf(shard, clock, ids),
+    ids: createMessageIDMemory(shard, clock, ids),
   }));
-  const transports = transportsOf(deps, base);
+  const transports = createTransports(deps, base);
   const http = createHttpTransport(transports, clients);
   const webSockets = createWebSocketTransport(transports, clients);
-  const broker = brokerOf(deps, limits, cluster);
+  const broker = openEndpointBroker(deps, limits, cluster);
   const brokerAccess = createBrokerAccess({
     directory,
     denials,
@@ -169,7 +172,10 @@ export async function openEndpoints(deps: EndpointsDeps): Promise<Endpoints> {
   return { identity, listeners, cluster, broker, http, webSockets, sessions, brokerAccess };
 }
 
-function clusterOf({ metadata, pipelines, faults, log }: EndpointsDeps, settings: ClusterSettings): Cluster {
+function createEndpointCluster(
+  { metadata, pipelines, faults, log }: EndpointsDeps,
+  settings: ClusterSettings,
+): NeighbourNodes {
   const links = createLinks(settings, log);
   const others = settings.nodes.filter((one) => one !== settings.self).map(({ number }) => number);
   metadata.db.afterWrite(createChangeNotices(others, links, changePollMs));
@@ -185,7 +191,7 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
   const own = new Map<number, GuessGuard>();
   return (tenant) => {
     if (tenant === null) return shared;
-    const backOff = () => createGuessBackOff(monotonic, freeFailures, tenantSets);
+    const backOff = () => createGuessBackOff(monotonic, freeLoginFailures, tenantSets);
     const known = own.get(tenant) ?? { backOff: backOff(), proven: shared.proven };
     own.set(tenant, known);
     return known;
@@ -193,7 +199,7 @@ function guardByTenant(shared: GuessGuard, monotonic: () => number): (tenant: nu
 }
 
 /** What the connections of all shards share. */
-function baseOf(
+function createEndpointBase(
   { config, metadata, faults, clock }: EndpointsDeps,
   guesses: GuessGuard,
   shared: Pick<EndpointBase, "limits" | "denials" | "neighbours">,
@@ -204,11 +210,11 @@ function baseOf(
     ...clock,
     ...shared,
     topics: config.topics,
-    packetBytesMax: packetBytesMaxOf(config.topics),
+    packetBytesMax: computePacketBytesMax(config.topics),
     keepAliveMax: config.keepAliveMax,
     authenticate: (username, token, certificate, address) =>
       guardGuessing(guesses, { address, username, token }, certificate !== null, () =>
-        authenticate(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
+        authenticateDevice(directory, username, { token, certificate }, clock.now(), (fingerprint) =>
           isCertDisabled(metadata.db, fingerprint),
         ),
       ),
@@ -219,7 +225,10 @@ function baseOf(
   };
 }
 
-function contextOf(base: EndpointBase, { shard, accept, presence }: ShardPipeline): EndpointContext {
+function createEndpointContext(
+  base: EndpointBase,
+  { shard, accept, presence }: ShardPipeline,
+): EndpointContext {
   const { journal, events, registry, records, connections, work, earlier } = shard;
   return {
     ...base,
@@ -241,7 +250,7 @@ function contextOf(base: EndpointBase, { shard, accept, presence }: ShardPipelin
 const idBytesMax = 64 * 1024 * 1024;
 
 /** What transports beside MQTT share. */
-function transportsOf(
+function createTransports(
   { config, metadata, local, takeAnswerRoom }: EndpointsDeps,
   base: EndpointBase,
 ): HttpContext & WebSocketContext {
@@ -257,7 +266,11 @@ function transportsOf(
 }
 
 /** @param bytes of the ids that are remembered, of all shards */
-function idsOf({ journal, events, earlier }: Shard, { now }: Clock, bytes: Shares<number>): IDMemory {
+function createMessageIDMemory(
+  { journal, events, earlier }: Shard,
+  { now }: Clock,
+  bytes: Shares<number>,
+): IDMemory {
   const repeats = createRepeats({
     history: events,
     readable: async () => void (await journal.waitFor(journal.appendedID - 1)),
@@ -267,10 +280,10 @@ function idsOf({ journal, events, earlier }: Shard, { now }: Clock, bytes: Share
   return createIDMemory(repeats, bytes);
 }
 
-function brokerOf(
+function openEndpointBroker(
   deps: EndpointsDeps,
   limits: EndpointContext["limits"],
-  cluster: Cluster | null,
+  cluster: NeighbourNodes | null,
 ): Broker | ClusterBroker | null {
   const { brokerSettings, metadata, pipelines, status, log, faults, clock, config } = deps;
   if (brokerSettings === null) return null;
@@ -291,7 +304,7 @@ function brokerOf(
     const inCluster = { ...parts, pipelines, db, cluster, holderOf, monotonic };
     return openClusterBroker(brokerSettings, inCluster);
   }
-  const session = sessionOf(brokerSettings.clientID);
+  const session = hashClientID(brokerSettings.clientID);
   const broker = connectBroker(brokerSettings, {
     ...parts,
     shards: pipelines.map(({ shard, accept }) => {

@@ -12,7 +12,7 @@ import type { SessionSnapshots } from "./session-snapshots.js";
 import { shardPart } from "./shard-part.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 
-type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
+type RetainedShard = Pick<ShardPipeline, "savedAlertsID"> & {
   readonly shard: Pick<ShardPipeline["shard"], "number"> & {
     readonly saved: Pick<ShardPipeline["shard"]["saved"], "savedID">;
     readonly journal: Pick<Journal, "segments" | "drop">;
@@ -23,7 +23,7 @@ type Kept = Pick<ShardPipeline, "savedAlertsID"> & {
 
 interface EventRetentionDeps {
   readonly config: Pick<Config, "eventRetentionDays" | "eventRetentionBytes" | "shards" | "cluster">;
-  readonly pipelines: { readonly all: readonly Kept[] };
+  readonly pipelines: { readonly all: readonly RetainedShard[] };
   readonly series: SettledIDs;
   /** Whether everything is to stay as it is for now. */
   readonly isHeld: () => boolean;
@@ -46,34 +46,38 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
   const { config, pipelines, series, isHeld, ending, log, now } = deps;
   const bytesMax = shardPart(config.eventRetentionBytes, config);
   /** Shards in which the last release failed: logged once. */
-  const failing = new WeakSet<Kept>();
+  const failing = new WeakSet<RetainedShard>();
   const isOver = (): boolean => ending.aborted || isHeld();
   /** One copies its sessions at a time: a node may have many shards, and one disk. */
   const copying = createLock();
   const renew = (snapshots: SessionSnapshots): Promise<void> =>
     copying(async () => (isOver() ? undefined : snapshots.renew(ending)));
 
-  async function apply(one: Kept): Promise<void> {
+  async function apply(one: RetainedShard): Promise<void> {
     const { journal, events, snapshots } = one.shard;
     const settled = {
-      checkpoint: await checkpointOf(one, series),
+      checkpoint: await computeCheckpoint(one, series),
       endedBefore: now() - config.eventRetentionDays * dayMs,
       bytesMax,
     };
     const checkpoint =
       snapshots === null ? settled.checkpoint : await coveredID(snapshots, journal.segments, settled, renew);
-    for (const segment of notKept(journal.segments, { ...settled, checkpoint })) {
+    for (const segment of listRemovable(journal.segments, { ...settled, checkpoint })) {
       if (isOver()) return;
       const next = journal.segments[journal.segments.indexOf(segment) + 1];
       await journal.drop(segment);
       events.forget(segment);
-      log.info("segment unlinked", { path: segment.path, bytes: segment.bytes, ...rangeOf(segment, next) });
+      log.info("segment unlinked", {
+        path: segment.path,
+        bytes: segment.bytes,
+        ...segmentRange(segment, next),
+      });
       if (failing.delete(one)) log.info("segments can be let go again", { shard: one.shard.number });
     }
   }
 
   /** The log of one shard may be away: those of others are not. */
-  async function attempt(one: Kept): Promise<void> {
+  async function attempt(one: RetainedShard): Promise<void> {
     try {
       await apply(one);
     } catch (error) {
@@ -90,8 +94,8 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
 }
 
 /** The journal id up to which nothing of a shard needs its journal any more. */
-export async function checkpointOf(
-  { shard: { number, saved }, savedAlertsID }: Kept,
+export async function computeCheckpoint(
+  { shard: { number, saved }, savedAlertsID }: RetainedShard,
   series: SettledIDs,
 ): Promise<number> {
   return Math.min(await series.checkpoint(number), saved.savedID, savedAlertsID);
@@ -111,14 +115,14 @@ async function coveredID(
     ...bounds,
     checkpoint: Math.min(bounds.checkpoint, snapshots.coveredID),
   });
-  if (notKept(segments, bounds).length > 0 && notKept(segments, covered()).length === 0) {
+  if (listRemovable(segments, bounds).length > 0 && listRemovable(segments, covered()).length === 0) {
     await renew(snapshots);
   }
   return covered().checkpoint;
 }
 
 /** For the log: the records that go with a segment, and when they came. */
-function rangeOf(
+function segmentRange(
   { firstID, createdAt }: Pick<Segment, "firstID" | "createdAt">,
   next: Pick<Segment, "afterID" | "createdAt"> | undefined,
 ) {
@@ -138,7 +142,7 @@ interface Bounds {
 }
 
 /** Returns the segments of a journal that may be removed; the newest always stays. */
-export function notKept<T extends Pick<Segment, "firstID" | "createdAt" | "bytes">>(
+export function listRemovable<T extends Pick<Segment, "firstID" | "createdAt" | "bytes">>(
   segments: readonly T[],
   { checkpoint, endedBefore, bytesMax }: Bounds,
 ): readonly T[] {

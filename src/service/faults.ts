@@ -1,5 +1,5 @@
 import type { FailedRecord, OnFailed } from "../../ingest/followers/failures.js";
-import { count, type Meter } from "../../ingest/meter.js";
+import { addCount, type Meter } from "../../ingest/meter.js";
 import { asError } from "../../store/lib/errors.js";
 import type { Logger } from "../observability/log.js";
 
@@ -43,7 +43,7 @@ export function createFailedRecords(
 ): OnFailed {
   const mayWrite = createLineBudget(monotonic);
   return ({ follower, id, device, error }: FailedRecord) => {
-    count(meter.recordsFailed, follower);
+    addCount(meter.recordsFailed, follower);
     if (!mayWrite()) return;
     const where = { follower, journalID: id, device, error };
     log.error("a record of the journal cannot be worked on and is passed over", where);

@@ -1,4 +1,4 @@
-import { asStored, compileFormula } from "../../query/formula/formula.js";
+import { compileFormula, storedFormulaOptions } from "../../query/formula/formula.js";
 import { constantNames } from "../../query/formula/parse.js";
 import { forEachInSlices } from "../../store/lib/turns.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -33,7 +33,9 @@ export async function logChangedFormulas(db: Db, log: Pick<Logger, "warn">): Pro
 /** The data points, named like constants, that the formula names; none of one that no longer compiles. */
 function meant(formula: string, dataPointIDs: ReadonlySet<string>): readonly string[] {
   try {
-    return compileFormula(formula, dataPointIDs, asStored).variables.filter((name) => dataPointIDs.has(name));
+    return compileFormula(formula, dataPointIDs, storedFormulaOptions).variables.filter((name) =>
+      dataPointIDs.has(name),
+    );
   } catch {
     return [];
   }

@@ -1,13 +1,13 @@
 /** The InfluxDBs that the settings name, as one store. */
 import { readCheckpoint, saveCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db } from "../../store/metadata/db/db.js";
-import { topmostOf } from "../../store/metadata/devices/topmost.js";
+import { findTopmost } from "../../store/metadata/devices/topmost.js";
 import { openInfluxLedger } from "../../store/metadata/influx-ledger.js";
 import { keepInfluxBucket, keepInfluxCount, keepInfluxShards } from "../../store/metadata/influx-list.js";
 import { type InfluxState, InfluxUnavailable } from "../../store/series/influx/health.js";
 import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import { splitSeries } from "../../store/series/several/open.js";
+import { createShardedSeries } from "../../store/series/several/open.js";
 import type { SeriesPlaces } from "../../store/series/several/places.js";
 import { type Config, ConfigError } from "../config/config.js";
 import type { InfluxSettings } from "../config/influx.js";
@@ -55,7 +55,10 @@ export async function openInfluxServers(
     });
   });
   await Promise.all(opened);
-  const store = stores.length === 1 ? stores[0] : splitSeries(stores, placesOf(config, servers.length, db));
+  const store =
+    stores.length === 1
+      ? stores[0]
+      : createShardedSeries(stores, createSeriesPlaces(config, servers.length, db));
   if (store === undefined) throw new RangeError("a list of no InfluxDB");
   if (wrong.length === 0) return store;
   await store.close();
@@ -65,13 +68,13 @@ export async function openInfluxServers(
 const inWords = (count: number): string => (count === 1 ? "one InfluxDB" : `${count} InfluxDBs`);
 
 /** Points of a shard are in the InfluxDB of its place among all shards, which go round. */
-function placesOf({ shards }: Pick<Config, "shards">, count: number, db: Db): SeriesPlaces {
+function createSeriesPlaces({ shards }: Pick<Config, "shards">, count: number, db: Db): SeriesPlaces {
   const all = Array.from({ length: count }, (_, place) => place);
   const ofShard = (shard: number): number => Math.max(0, shards.indexOf(shard)) % count;
   return {
     ofShard,
     ofDevices: async (devices) => {
-      const found = await topmostOf(db, [...new Set(devices.map(({ deviceID }) => deviceID))]);
+      const found = await findTopmost(db, [...new Set(devices.map(({ deviceID }) => deviceID))]);
       return devices.map(({ deviceID }) => {
         const topmost = found.get(deviceID);
         // Nobody knows any more where it was.
@@ -94,14 +97,14 @@ function bucketWatch(
   onWrong: (why: string) => void,
 ): (id: string) => Promise<void> {
   return async (id) => {
-    const kept = await keepInfluxBucket(db, place, id);
-    if (kept.place !== place) {
-      const why = `${url} has the points of number ${kept.place + 1} of the list, not of number ${place + 1}`;
+    const savedBucket = await keepInfluxBucket(db, place, id);
+    if (savedBucket.place !== place) {
+      const why = `${url} has the points of number ${savedBucket.place + 1} of the list, not of number ${place + 1}`;
       onWrong(`INFLUX_URL: ${why}: their order is for good`);
       throw new InfluxUnavailable("bucket", `cannot use InfluxDB: ${why}`);
     }
-    if (kept.before !== null && kept.before !== id)
-      log.warn("InfluxDB: another bucket than before", { url, before: kept.before, now: id });
+    if (savedBucket.before !== null && savedBucket.before !== id)
+      log.warn("InfluxDB: another bucket than before", { url, before: savedBucket.before, now: id });
   };
 }
 
@@ -133,7 +136,7 @@ function influxListeners(
       const names = [...new Set(all.map((one) => `"${one.field}" of measurement "${one.productID}"`))];
       const what = `bucket "${bucket}" holds values of another type, not ours, in field ${names.join(", ")}`;
       note("series_fields", all.length === 0 ? null : named(what), url);
-      const at = { ...which, measurement: productID, field, from: isoOf(shard), to: isoOf(stop) };
+      const at = { ...which, measurement: productID, field, from: formatISO(shard), to: formatISO(stop) };
       if (ended !== null) {
         log.info("InfluxDB: nothing of another type is in a field any more", { ...at, because: ended });
       } else
@@ -145,4 +148,4 @@ function influxListeners(
   };
 }
 
-const isoOf = (micros: number): string => new Date(micros / 1000).toISOString();
+const formatISO = (micros: number): string => new Date(micros / 1000).toISOString();

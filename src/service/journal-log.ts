@@ -76,13 +76,13 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
     import("../../store/journal/kafka/topic.js"),
   ]);
   const { brokers, topic, shards: partitions, acceptsUnflushed } = journal;
-  const security = await securityOf(journal);
+  const security = await readSecurity(journal);
   const place = { brokers, topic, clientID, frameBytesMax, security };
   const open = (partition: number): PartitionLog => openPartition({ ...place, partition, appendTimeMs });
   const prepared = await prepareTopic({ ...place, partitions, replicas, acceptsUnflushed }, stopping).catch(
     refuseUnfit,
   );
-  const { deployment, topicID } = await topicOf(db, now(), known, { topic, ...prepared }, () =>
+  const { deployment, topicID } = await openTopic(db, now(), known, { topic, ...prepared }, () =>
     isEmpty(open, partitions, stopping),
   );
   if (acceptsUnflushed) log.warn("journal: an acknowledgement means on two machines, not yet on their disks");
@@ -125,7 +125,7 @@ async function refuseLocalJournal(dataDir: string): Promise<void> {
 }
 
 /** @throws ConfigError if the file of JOURNAL_CA cannot be read, or holds no certificate */
-async function securityOf({ security: { tls, sasl }, caPath }: JournalSettings): Promise<LinkSecurity> {
+async function readSecurity({ security: { tls, sasl }, caPath }: JournalSettings): Promise<LinkSecurity> {
   if (!tls) return { tls: null, sasl };
   if (caPath === null) return { tls: { ca: null }, sasl };
   const ca = await readSetting("JOURNAL_CA", caPath);
@@ -143,7 +143,7 @@ function refuseUnfit(error: unknown): never {
 
 type Found = Omit<JournalTopic, "deployment">;
 
-async function topicOf(
+async function openTopic(
   db: Db,
   now: number,
   known: JournalTopic | undefined,
@@ -151,13 +151,13 @@ async function topicOf(
   isNew: () => Promise<boolean>,
 ): Promise<JournalTopic> {
   // Another process of the deployment may have begun the topic since `known` was read.
-  const kept = known ?? (await readJournalTopic(db));
-  if (kept === undefined && !(await isNew()) && (await readJournalTopic(db)) === undefined)
+  const saved = known ?? (await readJournalTopic(db));
+  if (saved === undefined && !(await isNew()) && (await readJournalTopic(db)) === undefined)
     throw new ConfigError([
       `JOURNAL_URL: topic ${found.topic} holds a journal already, and it is not that of this deployment`,
     ]);
   const deployment = randomBytes(16).toString("hex");
-  const chosen = kept ?? (await keepJournalTopic(db, now, { deployment, ...found }));
+  const chosen = saved ?? (await keepJournalTopic(db, now, { deployment, ...found }));
   if (chosen.topicID === found.topicID && chosen.clusterID === found.clusterID) return chosen;
   const is = `topic ${found.topic} (${found.topicID}) of cluster ${found.clusterID}`;
   const was = `topic ${chosen.topic} (${chosen.topicID}) of cluster ${chosen.clusterID}`;

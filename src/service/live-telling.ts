@@ -1,13 +1,13 @@
 /** Publishes the live events of the uplink path to the streams of tenants, here and at other nodes. */
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DecodedListener } from "../../ingest/followers/decoded.js";
-import { type LiveTopic, refusedOf, type Told } from "../../ingest/live/tenant-events.js";
+import { type LiveTopic, type NewEvent, sumRefusals } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
 import type { LiveCounts } from "../../ingest/live/topic-feed.js";
 import { isMessage, isRefused } from "../../store/journal/record.js";
 import type { Point } from "../../store/series/series.js";
 
-export interface Telling {
+export interface LivePublisher {
   /** Each message, as the series consumer has decoded it. */
   readonly message: DecodedListener["offer"];
   /** Points that can be read from now on. */
@@ -19,20 +19,20 @@ export interface Telling {
 }
 
 /** @param now milliseconds since 1970 */
-export function createTelling(
+export function createLivePublisher(
   feeds: readonly Pick<TenantFeed, "wants" | "tell" | "publish" | "miss">[],
   directory: Pick<Directory, "get">,
   now: () => number,
-): Telling {
+): LivePublisher {
   const wants = (topic: LiveTopic, tenant?: number): boolean =>
     feeds.some((feed) => feed.wants(topic, tenant));
-  const tell = (tenant: number, told: Told): void => {
+  const tell = (tenant: number, told: NewEvent): void => {
     for (const feed of feeds) feed.tell(tenant, told);
   };
   return {
     message: (_previousID, record, device, decoded) => {
       if (!isMessage(record) || device === undefined || !wants("messages", record.tenant)) return;
-      const refused = isRefused(record) ? policyRefusal : refusedOf(decoded?.refusals ?? []);
+      const refused = isRefused(record) ? policyRefusal : sumRefusals(decoded?.refusals ?? []);
       tell(record.tenant, {
         topic: "messages",
         deviceIntID: device.id,
@@ -70,7 +70,7 @@ export function createTelling(
 const policyRefusal = [{ reason: "policy", count: 1 }] as const;
 
 /** Publishes the events of one shard. */
-export interface ShardTelling extends Pick<Telling, "message" | "points" | "presence"> {
+export interface ShardPublisher extends Pick<LivePublisher, "message" | "points" | "presence"> {
   /**
    * All points up to this id of the journal can be read, and their events have been published if a stream wants them.
    */
@@ -91,28 +91,31 @@ export interface TakenOver {
  * Only the process that accepted a record publishes it. Records of an earlier process are skipped, as it may have
  * published them. If there are messages among these, streams receive a gap once all of them can be read.
  */
-export function createShardTelling(telling: Telling, { lastID, isBroken }: TakenOver): ShardTelling {
+export function createShardPublisher(
+  publisher: LivePublisher,
+  { lastID, isBroken }: TakenOver,
+): ShardPublisher {
   let isMissed = isBroken;
   let isThrough = false;
   let isOver = false;
   return {
     message: (previousID, record, device, decoded) => {
       if (isOver) return;
-      if (record.id > lastID) telling.message(previousID, record, device, decoded);
+      if (record.id > lastID) publisher.message(previousID, record, device, decoded);
       else if (isMessage(record)) isMissed = true;
     },
     points: (points) => {
-      if (isThrough && !isOver) telling.points(points);
+      if (isThrough && !isOver) publisher.points(points);
       // Whose they are is not known.
       else if (points.length > 0) isMissed = true;
     },
     presence: (device, deviceStatus) => {
-      if (!isOver) telling.presence(device, deviceStatus);
+      if (!isOver) publisher.presence(device, deviceStatus);
     },
     settled: (id) => {
       if (isThrough || id < lastID) return;
       isThrough = true;
-      if (isMissed && !isOver) telling.missed();
+      if (isMissed && !isOver) publisher.missed();
     },
     end: () => {
       isOver = true;
@@ -121,7 +124,7 @@ export function createShardTelling(telling: Telling, { lastID, isBroken }: Taken
 }
 
 /** The figures of all feeds together. */
-export function countsOf(...feeds: readonly { counts(): LiveCounts }[]): { counts(): LiveCounts } {
+export function sumLiveCounts(...feeds: readonly { counts(): LiveCounts }[]): { counts(): LiveCounts } {
   return {
     counts: () => {
       const all = feeds.map((feed) => feed.counts());

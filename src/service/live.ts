@@ -1,8 +1,8 @@
 /** The sources of live streams and the overview: of this process, and in a cluster of all. */
 import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
-import type { Cluster } from "../cluster/neighbours.js";
-import { createFigures, type FiguresOf } from "../live/figures.js";
+import type { NeighbourNodes } from "../cluster/neighbours.js";
+import { createFigures, type ReadFigures } from "../live/figures.js";
 import { createLiveWatch, type LiveWatch } from "../live/watch.js";
 import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/feed-of-nodes.js";
 import type { Logger } from "../observability/log.js";
@@ -14,7 +14,7 @@ export interface Live {
   readonly tenantLive: FeedOfNodes;
   /** Looks for what is in the metadata. */
   readonly liveWatch: LiveWatch;
-  readonly figures: FiguresOf;
+  readonly figures: ReadFigures;
 }
 
 interface LiveDeps {
@@ -27,7 +27,7 @@ interface LiveDeps {
 /** @param cluster null: the process is alone */
 export function openLive(
   { storage, pipelines: { tenantLive, status, ofShards }, log, clock }: LiveDeps,
-  cluster: Cluster | null,
+  cluster: NeighbourNodes | null,
 ): Live {
   const { db, meter } = storage.metadata;
   const figures = createFigures({ meter, status, shards: ofShards.places, ...clock }, cluster);

@@ -10,7 +10,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createAlertRetention } from "../alerts/alert-retention.js";
 import { every } from "../background/every.js";
-import { createHold, type Hold, type Holder } from "../background/hold.js";
+import { createRetentionHold, type HoldOwner, type RetentionHold } from "../background/hold.js";
 import { logRemoved } from "../background/log-removed.js";
 import { createRemovals, type RemovalCounts } from "../background/removals.js";
 import type { RetentionClock } from "../background/retention-clock.js";
@@ -33,7 +33,7 @@ export interface Maintenance {
   isBacklogFull(shard: number): boolean;
   readonly removals: RemovalCounts;
   /** Keeps what retention and removals would take, for a while; resolves once nothing is being taken any more. */
-  hold(seconds: number, holder: Holder): Promise<void>;
+  hold(seconds: number, holder: HoldOwner): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ const dayMs = 86_400_000;
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   const backlog = createBacklog(deps);
   const ending = new AbortController();
-  const held = createHold(deps.monotonic);
+  const held = createRetentionHold(deps.monotonic);
   const { pipelines } = deps;
   const retentionTime = deps.retentionClock.now;
   const removals = createRemovals({ ...deps, journals: pipelines, isHeld: () => held.isHeld });
@@ -223,7 +223,7 @@ async function trimControlLogs({ config, db }: MaintenanceDeps): Promise<void> {
  */
 function createPointRetention(
   { config, series, retentionClock, log }: MaintenanceDeps,
-  held: Hold,
+  held: RetentionHold,
 ): () => Promise<void> {
   let done = Number.NEGATIVE_INFINITY;
   let running = false;
@@ -234,7 +234,7 @@ function createPointRetention(
       const before = new Date(limitMs).toISOString();
       // Where the engine does not say, there may have been some.
       if (removed === null) log.info("retention has removed what points there were", { before });
-      else logRemoved(log, "points", removed.points, limitMs, { from: isoOf(removed.oldest) });
+      else logRemoved(log, "points", removed.points, limitMs, { from: formatISO(removed.oldest) });
     } catch (error) {
       log.warn("cannot apply the points' retention", { error });
     } finally {
@@ -249,5 +249,5 @@ function createPointRetention(
   };
 }
 
-const isoOf = (micros: number | null): string | null =>
+const formatISO = (micros: number | null): string | null =>
   micros === null ? null : new Date(micros / 1000).toISOString();

@@ -3,7 +3,7 @@ import { createMeter, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { StoreError } from "../../store/lib/errors.js";
-import { createListeners } from "../../store/lib/listeners.js";
+import { createListenerSet } from "../../store/lib/listeners.js";
 import { type Change, openChangeFeed } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
@@ -11,7 +11,7 @@ import { openVault } from "../../store/metadata/users/sealing.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";
 import { type Authority, openAuthority } from "../certificates/authority.js";
 import type { Config } from "../config/config.js";
-import { type Catalog, createCatalog } from "../devices/catalog.js";
+import { createCatalog, type ProductCatalog } from "../devices/catalog.js";
 import { keepClusterNumbers } from "../host/cluster-numbers.js";
 import { ensureConfiguredKey, firstStart } from "../host/first-start.js";
 import { lockDataDir } from "../host/lock.js";
@@ -31,7 +31,7 @@ export interface MetadataLayer {
   readonly meter: Meter;
   readonly directory: Directory;
   readonly authenticator: Authenticator;
-  readonly catalog: Catalog;
+  readonly catalog: ProductCatalog;
   /**
    * Calls `follow` at each change of the metadata, whichever process made it, until the returned function is called.
    */
@@ -86,7 +86,7 @@ export async function openMetadataLayer(
   const directory = createDirectory(devices, directoryDevicesMax);
   const authenticator = createAuthenticator(db, clock, chosen);
   const catalog = createCatalog(db);
-  const followers = createListeners<[change: Change]>();
+  const followers = createListenerSet<[change: Change]>();
   const feed = await openChangeFeed(
     db,
     (change) => {

@@ -2,62 +2,66 @@
  * What is known of records that end the process, where shards move: it is in the metadata, for the node that takes the
  * shard of one that has ended.
  */
-import { createSetAside } from "../../store/journal/set-aside.js";
+import { createDeadLetters } from "../../store/journal/set-aside.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { noWork, readWork, type Work, type WorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import {
-  readAsideRecord,
-  readShardAsides,
+  readDeadLetterRecord,
+  readDeadLetters,
   readShardWork,
-  removeShardAside,
-  writeShardAside,
+  removeDeadLetter,
+  writeDeadLetter,
   writeShardWork,
 } from "../../store/metadata/cluster/shard-crashes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Logger } from "../observability/log.js";
 import type { CrashMarks } from "./crash-marks.js";
 
-/** @param dbOf the metadata, written to only while this process has the shard */
-export function movingCrashMarks(db: Pick<Db, "all">, dbOf: (shard: number) => Db, log: Logger): CrashMarks {
+/** @param databaseOfShard the metadata, written to only while this process has the shard */
+export function movingCrashMarks(
+  db: Pick<Db, "all">,
+  databaseOfShard: (shard: number) => Db,
+  log: Logger,
+): CrashMarks {
   const works = new Map<number, ReadonlyMap<string, string>>();
-  const asides = createSetAside({
-    add: async (aside, record) => {
-      const shard = shardOfID(aside.id);
+  const asides = createDeadLetters({
+    add: async (deadLetter, record) => {
+      const shard = shardOfID(deadLetter.id);
       try {
-        await writeShardAside(dbOf(shard), shard, aside, record);
+        await writeDeadLetter(databaseOfShard(shard), shard, deadLetter, record);
       } catch (error) {
         // It must not end this process, which has found it. Whoever gets the shard may have to find it once more.
         log.error("cannot write down for other nodes that a message is set aside", {
           shard,
-          id: aside.id,
+          id: deadLetter.id,
           error: asError(error),
         });
       }
     },
     read: async ({ id, follower }) => {
-      const record = await readAsideRecord(dbOf(shardOfID(id)), id, follower);
+      const record = await readDeadLetterRecord(databaseOfShard(shardOfID(id)), id, follower);
       if (record === undefined) throw new StoreError("NOT_FOUND", `no message ${id} is set aside`);
       return Buffer.from(record);
     },
-    remove: ({ id, follower }) => removeShardAside(dbOf(shardOfID(id)), id, follower),
+    remove: ({ id, follower }) => removeDeadLetter(databaseOfShard(shardOfID(id)), id, follower),
   });
 
   return {
     // A note is a write to the metadata, and each further end takes another node along.
     pace: { notesMax: 32, aloneAtOnceMax: 16, endsMax: 1 },
     asides,
-    everywhere: () => readShardAsides(db, null),
+    everywhere: () => readDeadLetters(db, null),
     open: async (shard) => {
-      const [work, aside] = await Promise.all([readShardWork(db, shard), readShardAsides(db, shard)]);
+      const [work, deadLetter] = await Promise.all([readShardWork(db, shard), readDeadLetters(db, shard)]);
       works.set(shard, work);
-      asides.open(aside);
+      asides.open(deadLetter);
     },
     workMark: ({ number }, follower) => {
       const before = works.get(number)?.get(follower) ?? null;
       return createWorkMark(
         before,
-        (work) => writeShardWork(dbOf(number), number, follower, work),
+        (work) => writeShardWork(databaseOfShard(number), number, follower, work),
         (error) =>
           log.warn("cannot write down what is in work: should it end this node, others do not know of it", {
             shard: number,
@@ -104,7 +108,7 @@ function createWorkMark(
     before: before === null ? noWork : readWork(before),
     write: (work) => {
       if (!isOpen) return undefined;
-      wanted = textOf(work);
+      wanted = formatWork(work);
       if (writing === null && wanted === written) return undefined;
       writing ??= writeWanted();
       return writing;
@@ -115,5 +119,5 @@ function createWorkMark(
   };
 }
 
-const textOf = (work: Work): string | null =>
+const formatWork = (work: Work): string | null =>
   work.work === null && work.suspect === null ? null : JSON.stringify(work);

@@ -7,7 +7,7 @@ import { asError } from "../../store/lib/errors.js";
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type BrokersWatch, watchBrokers } from "../cluster/brokers-watch.js";
-import type { Cluster } from "../cluster/neighbours.js";
+import type { NeighbourNodes } from "../cluster/neighbours.js";
 import { type ShardLeases, startShardLeases } from "../cluster/shard-leases.js";
 import { aheadWaitMs, createShardsAhead } from "../cluster/shards-ahead.js";
 import { nodeAnswers } from "../commands/node-calls.js";
@@ -39,7 +39,7 @@ interface MovingShardsDeps {
   readonly set: Pick<ShardSet, "open" | "close" | "pipelines">;
   /** Copies a shard that is open elsewhere. */
   readonly copyShard: (shard: number, signal: AbortSignal) => Promise<void>;
-  readonly cluster: Pick<Cluster, "others" | "call">;
+  readonly cluster: Pick<NeighbourNodes, "others" | "call">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly fatal: (error: Error) => void;
@@ -52,11 +52,11 @@ const keepUpMs = 120_000;
 const firstKeepUpMs = 15_000;
 
 /** Announcements about a shard lose their value after this time: nodes then look by themselves. */
-const tellMs = 1000;
+const announceMs = 1000;
 /** A node that does not answer by then is not waited for: it answers before, if with nothing more than that it copies. */
 const copyMs = 2 * aheadWaitMs;
 /** How long a shard waits to be given until the others know of it: they then wait for whoever gets it. */
-const untilToldMs = 250;
+const announceDelayMs = 250;
 /** So long after it is said that a shard is about to be given, its node is asked again. */
 const givingMsMax = 5000;
 
@@ -67,9 +67,11 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
   const { self, nodes } = settings;
 
   /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
-  function tellOthers(body: object = { call: "shards" }): Promise<unknown> {
+  function notifyOthers(body: object = { call: "shards" }): Promise<unknown> {
     // A node that does not answer looks by itself.
-    return Promise.all(cluster.others.map((node) => cluster.call(node, body, tellMs).catch(() => undefined)));
+    return Promise.all(
+      cluster.others.map((node) => cluster.call(node, body, announceMs).catch(() => undefined)),
+    );
   }
 
   /** Shards that other nodes are about to give: whoever needs one waits for the node that gets it. */
@@ -125,15 +127,15 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     take: async (shard, signal) => {
       await ahead.end(shard);
       await timed("a shard is open", shard, set.open(shard, signal));
-      void tellOthers();
+      void notifyOthers();
     },
     ahead: copiedAhead,
     give: async (shard) => {
-      await Promise.race([tellOthers({ call: "gives", node: self.number, shard }), delay(untilToldMs)]);
+      await Promise.race([notifyOthers({ call: "gives", node: self.number, shard }), delay(announceDelayMs)]);
       await timed("a shard is closed", shard, closeWhatIsThere(shard));
     },
     lost: (shard) => set.close(shard, "lost"),
-    freed: () => void tellOthers(),
+    freed: () => void notifyOthers(),
     seen,
     replaced: () =>
       fatal(new Error(`another process is node ${self.number} now: each needs a number of its own`)),

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { createProxies } from "../../ingest/access/proxies.js";
 import type { ByShard } from "../../ingest/directory/by-shard.js";
 import type { Meter } from "../../ingest/meter.js";
-import { packetBytesMaxOf } from "../../ingest/transports/mqtt/codec/packet-size.js";
+import { computePacketBytesMax } from "../../ingest/transports/mqtt/codec/packet-size.js";
 import {
   createEndpoint,
   type EndpointBase,
@@ -93,7 +93,7 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
   const { monotonic } = deps.clock;
   const endpoint = createEndpoint(deps.base, contexts, deps.connectionsMax);
   const proxies = createProxies(config.trustedProxies);
-  const frameBytesMax = packetBytesMaxOf(config.topics);
+  const frameBytesMax = computePacketBytesMax(config.topics);
   const open = new Map<ListenerName, MqttListener>();
   const wanted = listenerNames.filter((name) => kinds[name].portOf(config) !== null);
   deps.identity.follow((renewed) => {
@@ -106,8 +106,8 @@ export async function openMqttListeners(deps: MqttListenersDeps): Promise<MqttLi
       const identity = deps.identity.current();
       if (port === null || (tls && identity === null)) continue;
       const offer = tls && identity !== null ? { identity, certificates, suites: config.tlsSuites } : null;
-      const told = { proxies, protocol: config.proxyProtocol, frameBytesMax };
-      const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...told };
+      const shared = { proxies, protocol: config.proxyProtocol, frameBytesMax };
+      const options = { host: config.host, port, tls: offer, webSocket, meter, monotonic, ...shared };
       open.set(
         name,
         await listenMqtt(endpoint, options).catch((error: NodeJS.ErrnoException) => {

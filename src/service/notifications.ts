@@ -4,7 +4,7 @@ import type { Config } from "../config/config.js";
 import { createAddressGuard } from "../contact-points/addresses.js";
 import { createEmailSend } from "../contact-points/email.js";
 import { createMqttSend, type SendToDevice } from "../contact-points/mqtt.js";
-import { delivered, failed, reasonOf, refused } from "../contact-points/sending.js";
+import { delivered, failed, formatSendError, refuseMessage } from "../contact-points/sending.js";
 import { createWebhookSend } from "../contact-points/webhook.js";
 import { type Notifier, type NotifierDeps, startNotifier } from "../notifications/notifier.js";
 import type { Logger } from "../observability/log.js";
@@ -47,13 +47,13 @@ function toDevice(commands: Commands): SendToDevice {
     const actor = { tenant, userIntID: null, username: null };
     try {
       const target = await commands.target(tenant, { deviceIntID });
-      if (target === undefined) return refused("the device was deleted");
-      const isKept = await commands.publish(actor, target, { topic, payload, qos: 1, ttl: deviceSeconds });
-      return isKept
+      if (target === undefined) return refuseMessage("the device was deleted");
+      const isStored = await commands.publish(actor, target, { topic, payload, qos: 1, ttl: deviceSeconds });
+      return isStored
         ? delivered("handed over; its receipt is in the control log")
         : failed("the device is not subscribed to the topic, or may not be");
     } catch (error) {
-      return failed(reasonOf(error));
+      return failed(formatSendError(error));
     }
   };
 }

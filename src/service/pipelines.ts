@@ -4,17 +4,17 @@ import { createLiveFeed, type LiveFeed } from "../../ingest/live/feed.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { type DeviceIngest, ingestElsewhere } from "../../store/metadata/devices/ingest.js";
-import type { Holder } from "../background/hold.js";
-import { engineOf } from "../config/config.js";
+import type { HoldOwner } from "../background/hold.js";
+import { seriesEngine } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { createHistoryGate, type HistoryGate } from "../import-export/points/gate.js";
-import { createKeptLogs, type KeptLogs } from "../journal-lists/kept-logs.js";
+import { createLocalLogs, type LocalLogs } from "../journal-lists/kept-logs.js";
 import { createClockWatch } from "../observability/clock-watch.js";
 import type { Logger } from "../observability/log.js";
 import { createStatus, type Status } from "../observability/status.js";
 import { createChecks } from "./checks.js";
 import { replaySince } from "./consumers.js";
-import { countsOf, createTelling } from "./live-telling.js";
+import { createLivePublisher, sumLiveCounts } from "./live-telling.js";
 import { type Maintenance, startMaintenance } from "./maintenance.js";
 import type { ShardPipeline } from "./shard-pipeline.js";
 import { createShardSet, type ShardSet, type ShardSetDeps } from "./shard-set.js";
@@ -23,7 +23,7 @@ import { createZoneComparison } from "./zone-versions.js";
 export interface Pipelines {
   readonly ofShards: ByShard<ShardPipeline>;
   /** The event logs of its shards. */
-  readonly kept: KeptLogs;
+  readonly kept: LocalLogs;
   /** Takes and gives shards while the process runs. */
   readonly moving: ShardSet;
   /** Why a shard takes nothing, or null. */
@@ -49,7 +49,7 @@ export interface Pipelines {
    * Keeps in place what retention and removals would take, for a backup. Returns the journal id of each shard up to
    * which everything is on disk.
    */
-  hold(seconds: number, holder: Holder): Promise<readonly number[]>;
+  hold(seconds: number, holder: HoldOwner): Promise<readonly number[]>;
   /** Marks the service as ending; streams end. */
   beginClosing(): void;
   /** All shards have moved to other nodes: nothing more is published to these. */
@@ -79,7 +79,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     listenersOfTenantMax: Number.POSITIVE_INFINITY,
   });
   metadata.follow(tenantLive.changed);
-  const telling = createTelling([tenantLive, keptLive], metadata.directory, now);
+  const telling = createLivePublisher([tenantLive, keptLive], metadata.directory, now);
   const gate = createHistoryGate();
   metadata.follow(gate.changed);
   let maintenance: Maintenance | null = null;
@@ -91,14 +91,14 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
     troubles: storage.troubles,
     meter,
     // Nodes that listen are none of the listeners.
-    live: countsOf(live, tenantLive, { counts: () => ({ ...keptLive.counts(), listeners: 0 }) }),
+    live: sumLiveCounts(live, tenantLive, { counts: () => ({ ...keptLive.counts(), listeners: 0 }) }),
     damage,
     removals: () => maintenance?.removals ?? { left: 0, done: 0 },
     setAside: aside.counts,
     heldBytes: () => storage.held.total,
     stopped,
     closing: () => closing,
-    build: { ...build, engine: engineOf(config), timezones: config.timeZones.version },
+    build: { ...build, engine: seriesEngine(config), timezones: config.timeZones.version },
     dataDir: config.dataDir,
     freeBytesMin: config.freeBytesMin,
     startedAt: now(),
@@ -153,7 +153,7 @@ export async function startPipelines(deps: PipelinesDeps): Promise<Pipelines> {
 
   return {
     ofShards: pipelines,
-    kept: createKeptLogs(
+    kept: createLocalLogs(
       () => pipelines.places().here,
       () => pipelines.all.map(({ shard }) => shard.events),
     ),

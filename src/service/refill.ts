@@ -29,7 +29,7 @@ const retryDelayMs = { first: 1000, longest: 1000 } as const;
  * Works one segment at a time, so that new messages never wait for more; the newest first, because the latest value
  * counts.
  */
-export function createRefill(log: Logger): Refill {
+export function createSeriesRefill(log: Logger): Refill {
   const stopping = new AbortController();
   let begin: (sources: readonly RefillSource[]) => void = () => undefined;
   const begun = new Promise<readonly RefillSource[]>((resolve) => {
@@ -79,7 +79,7 @@ export function createRefill(log: Logger): Refill {
   };
 }
 
-interface Kept {
+interface RetainedSegment {
   readonly source: RefillSource;
   readonly segment: Segment;
 }
@@ -88,8 +88,8 @@ interface Kept {
  * Segments that may hold messages of the gap's times, newest first. Those of one journal stay in their order, also where
  * the clock was set back between them.
  */
-function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Generator<Kept> {
-  const left = sources.map((source) => ({ source, segments: segmentsOf(source, gap) }));
+function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Generator<RetainedSegment> {
+  const left = sources.map((source) => ({ source, segments: listSegments(source, gap) }));
   for (;;) {
     const heads = left.flatMap(({ source, segments: [segment] }) => (segment ? [{ source, segment }] : []));
     const [newest] = heads.sort((a, b) => b.segment.createdAt - a.segment.createdAt);
@@ -100,7 +100,7 @@ function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Genera
 }
 
 /** The segments of one journal, newest first. */
-function segmentsOf({ journal: { segments } }: RefillSource, { start }: LostPoints): Segment[] {
+function listSegments({ journal: { segments } }: RefillSource, { start }: LostPoints): Segment[] {
   // The first segment that ends late enough: the clock of later ones may have been set back.
   const from = segments.findIndex((_, i) => {
     const next = segments[i + 1];

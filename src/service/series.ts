@@ -39,7 +39,7 @@ export function ofShard(series: SeriesStore, shard: number): SeriesStore {
 }
 
 /** The store with its writes timed for the histogram. */
-export function timed(series: SeriesStore, status: Pick<Status, "observeWrite">): SeriesStore {
+export function measureTime(series: SeriesStore, status: Pick<Status, "observeWrite">): SeriesStore {
   return {
     ...series,
     write: async (points, through) => {

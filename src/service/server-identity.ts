@@ -5,7 +5,7 @@ import type { TlsIdentity } from "../../ingest/transports/sockets/tls.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import type { IssuedServer } from "../certificates/authority.js";
-import { endOf, kindOf, type ServerCertificate } from "../certificates/server-certificate.js";
+import { readExpiry, readKeyType, type ServerCertificate } from "../certificates/server-certificate.js";
 import { ConfigError } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 
@@ -50,7 +50,7 @@ export async function openServerIdentity(
 
   function noteEnds({ certificates }: TlsIdentity): void {
     let trouble: string | null = null;
-    for (const [name, end] of endsOf(certificates)) {
+    for (const [name, end] of listExpiries(certificates)) {
       onEnd(name, end);
       if (end > now()) continue;
       trouble = "the server's certificate has expired";
@@ -82,7 +82,7 @@ export async function openServerIdentity(
       for (const follow of followers) follow(loaded);
       identity = loaded;
       noteEnds(loaded);
-      for (const [certificate, end] of endsOf(loaded.certificates))
+      for (const [certificate, end] of listExpiries(loaded.certificates))
         log.info("TLS: certificate loaded", { certificate, end: new Date(end).toISOString() });
     } catch (error) {
       const { message } = asError(error);
@@ -108,13 +108,13 @@ export async function openServerIdentity(
 }
 
 /** When each ends, by its name in the log and in `/metrics`. */
-function endsOf(certificates: readonly IssuedServer[]): [name: string, end: number][] {
+function listExpiries(certificates: readonly IssuedServer[]): [name: string, end: number][] {
   return certificates.map((one) => [
-    certificates.length === 1 ? "server" : `server_${kindOf(one)}`,
-    endOf(one),
+    certificates.length === 1 ? "server" : `server_${readKeyType(one)}`,
+    readExpiry(one),
   ]);
 }
 
 function isExpired({ certificates }: TlsIdentity, now: number): boolean {
-  return certificates.some((one) => endOf(one) <= now);
+  return certificates.some((one) => readExpiry(one) <= now);
 }

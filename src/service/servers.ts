@@ -10,7 +10,7 @@ import type { ShardNews } from "../commands/node-calls.js";
 import type { Config } from "../config/config.js";
 import type { BuildInfo } from "../host/build-info.js";
 import { connectionLimits, openFilesMax } from "../host/descriptors.js";
-import { type AnswerRoom, createAnswerRoom } from "../http/answer-room.js";
+import { createResponseBudget, type ResponseBudget } from "../http/answer-room.js";
 import { createDiskSpace, spareBytes } from "../http/disk-space.js";
 import { createRequestBudget, type RequestBudget } from "../http/request-budget.js";
 import { createSessionCookies } from "../http/session-cookie.js";
@@ -59,8 +59,8 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
   const { config, storage, pipelines, log, clock } = deps;
   const { metadata } = storage;
   const shards = pipelines.ofShards.map(({ shard }) => shard);
-  const connectionsMax = connectionLimitsOf(config, log);
-  const answers = createAnswerRoom(config.answerBytesMax, metadata.meter);
+  const connectionsMax = computeConnectionLimits(config, log);
+  const answers = createResponseBudget(config.answerBytesMax, metadata.meter);
   const requests = createRequestBudget();
   const endpoints = await openEndpoints({
     config,
@@ -158,7 +158,10 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
 }
 
 /** As many connections as the settings allow and the process's limit of open files permits. */
-function connectionLimitsOf(config: Config, log: Logger): { readonly http: number; readonly mqtt: number } {
+function computeConnectionLimits(
+  config: Config,
+  log: Logger,
+): { readonly http: number; readonly mqtt: number } {
   const most = { http: config.httpConnectionsMax, mqtt: config.mqttConnectionsMax };
   const limits = connectionLimits(openFilesMax(), most, config.cluster === null ? 1 : 3);
   if (limits.http < config.httpConnectionsMax) {
@@ -230,7 +233,7 @@ function openApi(
     live,
   }: Pick<CommandsAndTasks, "commands" | "tasks" | "backups"> & {
     readonly notifier: Notifier;
-    readonly answers: AnswerRoom;
+    readonly answers: ResponseBudget;
     readonly requests: RequestBudget;
     readonly mapTiles: TileSource | null;
     readonly live: Live;

@@ -71,7 +71,7 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   } | null = null;
 
   /** Parts of two at once would be those of none. */
-  const inTurn = createLock();
+  const runExclusive = createLock();
   /** What others have appended is not known. */
   const begunID = journal.committedID;
 
@@ -81,7 +81,7 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   function appendIf(isWorthIt: () => boolean, signal: AbortSignal): Promise<void> {
     // What is asked for before the file proves damaged may be a copy of that.
     const before = faults;
-    return inTurn(async () => {
+    return runExclusive(async () => {
       if (!isWorthIt()) return;
       signal.throwIfAborted();
       await refuseFull();

@@ -12,7 +12,7 @@ import { spareBytes } from "../http/disk-space.js";
 import type { Logger } from "../observability/log.js";
 import type { Faults } from "./faults.js";
 
-export interface Place {
+export interface ShardPlace {
   readonly number: number;
   /** Holds the files of the shard. */
   readonly dir: string;
@@ -42,7 +42,7 @@ const segmentAgeMaxMs = 3_600_000;
 /** Appended and not yet on disk, in all shards together. */
 const pendingBytesMax = 32 * 1024 * 1024;
 
-export const journalDir = ({ dir }: Place): string => join(dir, "journal");
+export const journalDir = ({ dir }: ShardPlace): string => join(dir, "journal");
 
 export function troubleLog(log: Logger): (part: string) => (error: Error) => void {
   return (part) => (error) => log.warn(`${part}: ${error.message}`);
@@ -56,7 +56,7 @@ export async function refuseFullDisk({ dataDir, freeBytesMin }: Config): Promise
 
 /** The index is still to be attached. */
 export async function openShardFiles(
-  place: Place,
+  place: ShardPlace,
   { config, damage, indexThread, log, faults, now }: FilesDeps,
   closers: Closers,
   { keep, onCommit }: Ways,

@@ -9,7 +9,7 @@ import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
 import { type Consumers, startConsumers } from "./consumers.js";
-import type { ShardTelling } from "./live-telling.js";
+import type { ShardPublisher } from "./live-telling.js";
 import type { Shard } from "./shard.js";
 import type { Storage } from "./storage.js";
 
@@ -54,7 +54,7 @@ interface ShardPipelineDeps {
   readonly storage: Storage;
   /** For what follows from the shard's records. */
   readonly db: Db;
-  readonly telling: ShardTelling;
+  readonly telling: ShardPublisher;
   readonly now: () => number;
   /** Whether what the consumers have not taken yet fills its bound on disk. */
   readonly backlogFull: () => boolean;

@@ -3,7 +3,7 @@ import { type OpenShards, openShards, type ShardHolders } from "../../ingest/dir
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import type { Status } from "../observability/status.js";
-import { createShardTelling, type TakenOver, type Telling } from "./live-telling.js";
+import { createShardPublisher, type LivePublisher, type TakenOver } from "./live-telling.js";
 import type { Shard } from "./shard.js";
 import { refuseFullDisk } from "./shard-files.js";
 import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";
@@ -29,7 +29,7 @@ export interface ShardSetDeps {
   readonly config: Config;
   readonly storage: Storage;
   readonly status: Pick<Status, "follow">;
-  readonly telling: Telling;
+  readonly telling: LivePublisher;
   readonly consuming: ConsumersStart;
   /** Whether what the consumers of a shard have not taken yet fills its bound on disk. */
   readonly isBacklogFull: (shard: number) => boolean;
@@ -51,13 +51,13 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
 
   async function begin(shard: Shard, takenOver: TakenOver): Promise<void> {
     const { number, saved } = shard;
-    const told = createShardTelling(telling, takenOver);
+    const publisher = createShardPublisher(telling, takenOver);
     const db = dbOf(number);
     const pipeline = createShardPipeline({
       shard,
       storage,
       db,
-      telling: told,
+      telling: publisher,
       now,
       backlogFull: () => isBacklogFull(number),
     });
@@ -89,13 +89,13 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
     try {
       await pipeline.close();
     } finally {
-      await letGo(number);
+      await release(number);
       await shard.close();
     }
   }
 
   /** Another process may go on with the shard: what is known of its points is read anew should it come back. */
-  const letGo = (number: number): Promise<void> => series.letGo(number).catch(() => undefined);
+  const release = (number: number): Promise<void> => series.letGo(number).catch(() => undefined);
 
   return {
     pipelines,
@@ -106,7 +106,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
       const shard = await storage
         .openShard(number, { db: dbOf(number), signal })
         .catch(async (error: unknown) => {
-          await letGo(number);
+          await release(number);
           throw error;
         });
       try {
@@ -115,7 +115,7 @@ export function createShardSet(deps: ShardSetDeps): ShardSet {
         const isBroken = journal.appendedID > earlier.lastID;
         await begin(shard, { lastID: journal.appendedID, isBroken });
       } catch (error) {
-        await letGo(number);
+        await release(number);
         await shard.close();
         throw error;
       }

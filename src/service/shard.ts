@@ -5,7 +5,7 @@ import type { OnFailed } from "../../ingest/followers/failures.js";
 import { mayPublish } from "../../ingest/policies.js";
 import { sessionBounds } from "../../ingest/sessions/bounds.js";
 import { type Connections, createConnections } from "../../ingest/sessions/connections.js";
-import { forgetDeleted } from "../../ingest/sessions/deleted.js";
+import { forgetDeletedSessions } from "../../ingest/sessions/deleted.js";
 import type { HeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { openSessions, publishLate, type SavedSessions } from "../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../ingest/sessions/records.js";
@@ -16,7 +16,7 @@ import type { EventLog, EventLogKeeping } from "../../store/events/events.js";
 import type { Journal } from "../../store/journal/journal.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { type Closers, createClosers } from "../../store/lib/closers.js";
-import { createListeners } from "../../store/lib/listeners.js";
+import { createListenerSet } from "../../store/lib/listeners.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { existingDevices } from "../../store/metadata/devices/access.js";
@@ -30,12 +30,12 @@ import type { Receipts } from "../commands/receipts.js";
 import { ConfigError } from "../config/config.js";
 import { shardDir } from "../host/shard-folders.js";
 import { spareBytes } from "../http/disk-space.js";
-import type { AsideKeeper } from "./aside.js";
+import type { DeadLetterManager } from "./aside.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { createSessionSnapshots, isFarBehind, type SessionSnapshots } from "./session-snapshots.js";
-import { type FilesDeps, journalDir, openShardFiles, type Place, troubleLog } from "./shard-files.js";
-import { sessionContextOf } from "./trial/session-context.js";
+import { type FilesDeps, journalDir, openShardFiles, type ShardPlace, troubleLog } from "./shard-files.js";
+import { readSessionContext } from "./trial/session-context.js";
 
 /**
  * A journal, and the state derived from it: the event index and the sessions of devices. Each device belongs to one
@@ -81,7 +81,7 @@ interface ShardDeps extends FilesDeps {
   readonly logs: JournalLogs | null;
   readonly series: Pick<SeriesStore, "checkpoint">;
   readonly onFailed: OnFailed;
-  readonly aside: AsideKeeper;
+  readonly aside: DeadLetterManager;
   /** The budget of work that records on their way may cause, in all shards together. */
   readonly work: WorkBudget;
   readonly receipts: Receipts;
@@ -103,11 +103,11 @@ export interface Opening {
 type OpeningDeps = ShardDeps & Opening;
 
 /** @throws ConfigError for a journal of another shard: its followers would look for their places under a wrong number */
-function refuseOther(place: Place, { committedID }: Journal): void {
+function refuseOther(place: ShardPlace, { committedID }: Journal): void {
   const found = shardOfID(committedID);
   if (found === place.number) return;
-  const kept = `${journalDir(place)} was kept under ${found}`;
-  throw new ConfigError([`NODE_NUMBER: is ${place.number}, and ${kept}: set that one`]);
+  const recordedAs = `${journalDir(place)} was kept under ${found}`;
+  throw new ConfigError([`NODE_NUMBER: is ${place.number}, and ${recordedAs}: set that one`]);
 }
 
 /**
@@ -128,8 +128,8 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
   const { metadata, db, aside, receipts, log, now } = deps;
   const { directory } = metadata;
   const trouble = troubleLog(log);
-  const commits = createListeners<[]>();
-  const closed = createListeners<[]>();
+  const commits = createListenerSet<[]>();
+  const closed = createListenerSet<[]>();
   const place = { number, dir: shardDir(deps.config, number) };
   closers.add(async () => aside.forget(number));
   await aside.open(number);
@@ -143,7 +143,7 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
   refuseOther(place, journal);
   const { store, saved, snapshots, earlier } = await openSavedSessions(place, deps, closers, journal, events);
   const { registry } = saved;
-  await forgetDeleted(registry, (ids) => existingDevices(db, ids));
+  await forgetDeletedSessions(registry, (ids) => existingDevices(db, ids));
   const work = createWorkPart(deps.work);
   let started: Wills | null = null;
   const records = createSessionRecords(journal, registry, now, () => started?.look(), work);
@@ -217,7 +217,7 @@ async function openParts(number: number, deps: OpeningDeps, closers: Closers): P
 
 /** The snapshot of the sessions, and the journal's records after it. */
 async function openSavedSessions(
-  place: Place,
+  place: ShardPlace,
   deps: OpeningDeps,
   closers: Closers,
   journal: Journal,
@@ -228,10 +228,10 @@ async function openSavedSessions(
   /** If it is damaged as well, it is not taken once more. */
   let mayRestore = logs !== null;
   const file = join(place.dir, "sessions.db");
-  const onDamage = (fault: string, putAside: string): void => {
+  const onDamage = (fault: string, quarantined: string): void => {
     const read = mayRestore ? "made again from the journal" : readAgain(journal);
     const again = running ? "written again from memory: nothing is lost" : read;
-    const what = `${fault}; put aside as ${putAside} and ${again}`;
+    const what = `${fault}; put aside as ${quarantined} and ${again}`;
     damage.report({ part: "sessions", file, what, lostBytes: 0 });
   };
   const store = await openSessionStore(file, onDamage, sessionThread);
@@ -250,7 +250,7 @@ async function openSavedSessions(
   await events.attach(journal, signal);
   const earlier = { lastID: journal.committedID, endedAt: journal.lastReceivedAt };
 
-  const narrow = aside.narrow(place, "sessions", (record) => sessionContextOf(store, journal, record));
+  const isolate = aside.narrow(place, "sessions", (record) => readSessionContext(store, journal, record));
   const bounds = { ...sessionBounds, outgoingMessagesMax: config.sessionQueueMessagesMax, held };
   const spare = (): Promise<number> => spareBytes(config.dataDir, config.freeBytesMin);
   const snapshots =
@@ -265,7 +265,7 @@ async function openSavedSessions(
       await restoreIfBehind(place, deps, store, journal, scratch);
     },
   };
-  const saved = await openSessions(remade, journal, metadata.meter, { onFailed, narrow }, bounds);
+  const saved = await openSessions(remade, journal, metadata.meter, { onFailed, narrow: isolate }, bounds);
   closers.add(saved.registry.letGo);
   aside.replaysBy(place.number, "sessions", async (record) => publishLate(saved.registry, record));
   running = true;
@@ -274,7 +274,7 @@ async function openSavedSessions(
 
 /** What the journal has let go while another machine had it is in its newest snapshot, and much of what it has not. */
 async function restoreIfBehind(
-  { number }: Place,
+  { number }: ShardPlace,
   { damage, log }: ShardDeps,
   store: SessionStore,
   journal: Journal,
@@ -308,7 +308,7 @@ async function checkpoints(
  * skips their ids, because a follower that has seen those ids would ignore new records under them.
  */
 async function beginAboveFollowers(
-  place: Place,
+  place: ShardPlace,
   { damage }: ShardDeps,
   journal: Journal,
   followers: Readonly<Record<string, number>>,

@@ -13,7 +13,7 @@ import { createDamageLog, type DamageLog } from "../../store/files/damage.js";
 import type { BrokersReach } from "../../store/journal/kafka/brokers-reach.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
-import { heldDb } from "../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../store/metadata/cluster/held-db.js";
 import { newestChangeAt } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { createSessionFileThread } from "../../store/mqtt-sessions/session-file-thread.js";
@@ -26,13 +26,13 @@ import { readTrustedTime } from "../host/trusted-time.js";
 import { localTimeIn } from "../import-export/points/local-time.js";
 import type { Logger } from "../observability/log.js";
 import { createTroubles, type Troubles } from "../observability/status.js";
-import { type AsideKeeper, createAsideKeeper } from "./aside.js";
+import { createDeadLetters, type DeadLetterManager } from "./aside.js";
 import { folderCrashMarks } from "./crash-marks.js";
 import { createFailedRecords, createFaults, type Faults } from "./faults.js";
 import { openJournalLogs } from "./journal-log.js";
 import { type MetadataLayer, openMetadataLayer } from "./metadata-layer.js";
 import { movingCrashMarks } from "./moving-crash-marks.js";
-import { createRefill, type Refill } from "./refill.js";
+import { createSeriesRefill, type Refill } from "./refill.js";
 import { openSeries } from "./series.js";
 import { type Opening, openShard, type Shard } from "./shard.js";
 import { copyShardAhead } from "./shard-ahead.js";
@@ -58,7 +58,7 @@ export interface Storage {
   readonly receipts: Receipts;
   /** The bytes that sessions hold. */
   readonly held: HeldBytes;
-  readonly aside: AsideKeeper;
+  readonly aside: DeadLetterManager;
   readonly refill: Refill;
   readonly times: PointTimes;
   readonly retentionClock: RetentionClock;
@@ -97,10 +97,10 @@ export async function openStorage(
   const damage = createDamageLog(({ what, ...where }) => log.error(`damage: ${what}`, where));
   const metadata = await openMetadataLayer(config, log, clock, damage, fatal);
   const { db, meter } = metadata;
-  const dbOf = (shard: number): Db => (identity === null ? db : heldDb(db, shard, identity));
+  const dbOf = (shard: number): Db => (identity === null ? db : createOwnedDb(db, shard, identity));
   const logs = await openJournalLogs({ config, db, log, now, stopping });
   const troubles = createTroubles();
-  const refill = createRefill(log);
+  const refill = createSeriesRefill(log);
   const series = await openSeries(config, db, {
     fatal,
     log,
@@ -113,7 +113,7 @@ export async function openStorage(
   const retentionClock = createRetentionClock(clock, log);
   const times = pointTimes(config, retentionClock.now);
   const marks = identity === null ? await folderCrashMarks(config.dataDir) : movingCrashMarks(db, dbOf, log);
-  const aside = createAsideKeeper({ config, marks, db, log, troubles, oldest: times.oldest, now });
+  const aside = createDeadLetters({ config, marks, db, log, troubles, oldest: times.oldest, now });
   const work = createWorkBudget();
   const receipts = createReceipts({ db, log, now });
   const held = createHeldBytes(sessionBounds.heldBytesMax);

@@ -31,7 +31,7 @@ interface TaskQueue<Task extends Queued> {
 
 export function createTaskQueue<Task extends Queued>(
   runningMax: number,
-  needsOf: (task: Task) => Needs,
+  taskNeeds: (task: Task) => Needs,
 ): TaskQueue<Task> {
   const waiting: Task[] = [];
   const running = new Set<Task>();
@@ -41,17 +41,17 @@ export function createTaskQueue<Task extends Queued>(
   let beginnings = 0;
 
   function mayRun(task: Task): boolean {
-    const { lane, apart } = needsOf(task);
+    const { lane, apart } = taskNeeds(task);
     if (apart !== undefined) {
       const same = [...running].filter(({ kind }) => kind === task.kind);
       return same.length < apart && same.every(({ tenant }) => tenant !== task.tenant);
     }
-    return lane === undefined || ![...running].some((other) => needsOf(other).lane === lane);
+    return lane === undefined || ![...running].some((other) => taskNeeds(other).lane === lane);
   }
 
   /** Takes an ordinary place for the task, unless its kind has places of its own; false if none is left. */
   const takesPlace = (task: Task): boolean =>
-    needsOf(task).apart !== undefined || places.take(task.tenant, 1);
+    taskNeeds(task).apart !== undefined || places.take(task.tenant, 1);
 
   return {
     add: (task) => {
@@ -69,7 +69,7 @@ export function createTaskQueue<Task extends Queued>(
       return task;
     },
     ended: (task) => {
-      if (running.delete(task) && needsOf(task).apart === undefined) places.give(task.tenant, 1);
+      if (running.delete(task) && taskNeeds(task).apart === undefined) places.give(task.tenant, 1);
     },
     waiting,
     countOf: (tenant) => [...waiting, ...running].filter((task) => task.tenant === tenant).length,

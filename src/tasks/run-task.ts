@@ -30,11 +30,11 @@ export async function runTask(
   const { db, dir, space, now, log } = deps;
   let current = 0;
   let msg: unknown = null;
-  async function progress(reached: number, told: unknown = null): Promise<void> {
+  async function progress(reached: number, detail: unknown = null): Promise<void> {
     const whole = Math.max(0, Math.min(100, Math.floor(reached)));
-    if (whole === current && isDeepStrictEqual(told, msg)) return;
+    if (whole === current && isDeepStrictEqual(detail, msg)) return;
     current = whole;
-    msg = told;
+    msg = detail;
     await untilServed(signal, () => updateTask(db, now(), task.id, { state: "PROGRESS", current, msg }));
   }
   try {
@@ -49,10 +49,10 @@ export async function runTask(
     if (signal.aborted) return;
     const foreseen = error instanceof TaskFailure || error instanceof ApiError;
     if (!foreseen) log.error("task failed", { task: task.id, kind: task.kind, error });
-    const told = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";
+    const detail = error instanceof TaskFailure ? error.msg : foreseen ? error.message : "the service failed";
     const file = error instanceof TaskFailure ? error.file : null;
     if (file !== null) await space.adopt(task.tenant, file);
-    await saveEnd(deps, signal, task, { state: "FAILURE", current, msg: told, file });
+    await saveEnd(deps, signal, task, { state: "FAILURE", current, msg: detail, file });
   }
 }
 

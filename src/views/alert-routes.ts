@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import { type AlertRoute, groupings } from "../../store/metadata/notifications/alert-routes.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 /** The alerts that a route or a silence is about, as they are shown. */
 export const matcherSchema = {
-  severities: z.array(int).nullable(),
+  severities: z.array(intSchema).nullable(),
   alertName: textOrNull,
   productIntID: intOrNull,
   productName: textOrNull,
@@ -17,17 +17,17 @@ export const matcherSchema = {
 
 export const alertRouteSchema = z
   .object({
-    id: int,
+    id: intSchema,
     name: z.string(),
-    enable: int,
+    enable: intSchema,
     ...matcherSchema,
-    contactPoints: z.array(z.object({ id: int, name: z.string() })),
+    contactPoints: z.array(z.object({ id: intSchema, name: z.string() })),
     groupBy: z.array(z.enum(groupings)),
-    wait: int,
-    groupInterval: int,
-    repeatInterval: int,
-    sendResolved: int,
-    muteWindows: z.array(z.object({ days: z.array(int), from: z.string(), to: z.string() })),
+    wait: intSchema,
+    groupInterval: intSchema,
+    repeatInterval: intSchema,
+    sendResolved: intSchema,
+    muteWindows: z.array(z.object({ days: z.array(intSchema), from: z.string(), to: z.string() })),
     timezone: textOrNull,
     createUser: textOrNull,
     createAt: stampText,

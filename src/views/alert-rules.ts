@@ -1,21 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import type { AlertRule } from "../../store/metadata/alerts/alert-rules.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Labelled } from "./context.js";
 
 export const alertRuleSchema = z
   .object({
-    id: int,
+    id: intSchema,
     alertName: z.string(),
     alertContent: z.string(),
-    alertSeverity: int,
+    alertSeverity: intSchema,
     alertSeverityLabel: textOrNull,
     productID: z.string(),
-    productIntID: int,
-    dataPointIntID: int,
+    productIntID: intSchema,
+    dataPointIntID: intSchema,
     dataPointName: z.string(),
     condition: z.string(),
-    duration: int,
+    duration: intSchema,
     createUser: textOrNull,
     createAt: stampText,
     updateAt: stampOrNull,

@@ -1,7 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { type Newest, told, valueText } from "../../query/newest.js";
+import { type Newest, toNewestFields, valueText } from "../../query/newest.js";
 import type { AppTemplate } from "../../store/metadata/products/app-templates.js";
-import { int, intOrNull, newestErrorSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import {
+  intOrNull,
+  intSchema,
+  newestErrorSchema,
+  stampOrNull,
+  stampText,
+  textOrNull,
+} from "../http/schemas.js";
 import type { Labelled } from "./context.js";
 import { dataPointStoredSchema } from "./data-points.js";
 
@@ -9,26 +16,26 @@ const enumEntries = dataPointStoredSchema.shape.enum;
 
 export const appTemplateStoredSchema = z
   .object({
-    id: int,
+    id: intSchema,
     templateName: z.string(),
-    templateType: int,
+    templateType: intSchema,
     productID: z.string(),
     productItemIntID: intOrNull,
     topic: textOrNull,
-    dataPointIntID: int,
+    dataPointIntID: intSchema,
     dataPointID: z.string(),
     dataStreamIntID: intOrNull,
-    dataTransType: int,
+    dataTransType: intSchema,
     enum: enumEntries,
-    places: z.array(int).length(2).nullable(),
+    places: z.array(intSchema).length(2).nullable(),
     defaultValues: z.array(
       z
         .object({
-          id: int,
+          id: intSchema,
           dataPointID: z.string(),
           dataPointName: z.string(),
           enum: enumEntries,
-          pointDataType: int,
+          pointDataType: intSchema,
           value: z.unknown(),
         })
         .openapi("AppTemplateDefaultValue"),
@@ -104,6 +111,6 @@ export function consoleTemplate(template: ConsoleTemplate, context: Labelled) {
   return {
     ...common(template, context),
     ...names(template, context),
-    ...told(newest, ({ value }) => valueText(value)),
+    ...toNewestFields(newest, ({ value }) => valueText(value)),
   };
 }

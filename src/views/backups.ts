@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { KeptBackup } from "../backup/backup-folder.js";
+import type { StoredBackup } from "../backup/backup-folder.js";
 import { intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
@@ -54,7 +54,7 @@ export const backupSchema = z
   });
 
 /** @param isRunning whether it is being made now */
-export function backupView(backup: KeptBackup, isRunning: boolean, { stamp }: Stamped) {
+export function backupView(backup: StoredBackup, isRunning: boolean, { stamp }: Stamped) {
   const { name, folder, state, beginAt, described, verified, fault } = backup;
   return {
     name,

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { ClientSession } from "../../ingest/sessions/client-sessions.js";
 import { protocols } from "../../ingest/sessions/connections.js";
-import { int, stampOrNull, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 export const clientSessionSchema = z
@@ -14,12 +14,12 @@ export const clientSessionSchema = z
     isConnected: z.boolean(),
     IP: textOrNull.openapi({ description: "of the connection, or the last one" }),
     connectedAt: stampOrNull.openapi({ description: "null while the client is away" }),
-    keepAlive: int.openapi({ description: "seconds, of the connection or the last one" }),
-    sessionExpiry: int.openapi({ description: "seconds that the session outlives its connection" }),
-    subscriptionCount: int.openapi({ description: "topic filters, without the inbox" }),
-    queuedMessages: int.openapi({ description: "of QoS 1 and 2, not acknowledged" }),
-    queuedBytes: int,
-    inflight: int.openapi({ description: "those of them that the connected client has been handed" }),
+    keepAlive: intSchema.openapi({ description: "seconds, of the connection or the last one" }),
+    sessionExpiry: intSchema.openapi({ description: "seconds that the session outlives its connection" }),
+    subscriptionCount: intSchema.openapi({ description: "topic filters, without the inbox" }),
+    queuedMessages: intSchema.openapi({ description: "of QoS 1 and 2, not acknowledged" }),
+    queuedBytes: intSchema,
+    inflight: intSchema.openapi({ description: "those of them that the connected client has been handed" }),
   })
   .openapi("Session");
 

@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import { type ContactPoint, contactTypes } from "../../store/metadata/notifications/contact-points.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 export const languages = ["zh", "en"] as const;
 
 export const contactPointSchema = z
   .object({
-    id: int,
+    id: intSchema,
     name: z.string(),
     type: z.enum(contactTypes),
-    enable: int,
+    enable: intSchema,
     language: z.enum(languages),
     settings: z.looseObject({}).openapi({ description: "address and options, by type, without secrets" }),
     secrets: z.array(z.string()).openapi({ description: "the names of the secrets that are set" }),

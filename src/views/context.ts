@@ -1,6 +1,6 @@
 import { wallText } from "../../query/time-text.js";
 import type { Zone } from "../../query/zone.js";
-import type { Caller } from "../http/caller.js";
+import type { ApiCaller } from "../http/caller.js";
 import type { Variant } from "../http/route.js";
 import type { Writing } from "../http/writing.js";
 
@@ -17,7 +17,7 @@ export type Stamped = Pick<Writing, "stamp">;
 export type Labelled = Omit<Writing, "labelB">;
 
 export function viewContext(input: {
-  readonly caller: Caller;
+  readonly caller: ApiCaller;
   readonly variant: Variant;
   readonly writing: Writing;
 }): ViewContext {

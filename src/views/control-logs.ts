@@ -32,13 +32,13 @@ export function gatewayControlLogListed(log: ControlLog, context: Labelled) {
   return {
     id: log.id,
     deviceIntID: log.deviceIntID,
-    payload: objectOf(payload) ?? payload,
+    payload: parseObject(payload) ?? payload,
     createUser,
     ...rest,
   };
 }
 
-function objectOf(text: string): object | null {
+function parseObject(text: string): object | null {
   if (!/^\s*\{/.test(text)) return null;
   try {
     const object = JSON.parse(text) as object;

@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 export const shareSchema = z
   .object({
-    id: int,
+    id: intSchema,
     name: z.string(),
     allowedOrigins: z.array(z.string()),
     expiresAt: stampOrNull,
     version: z.literal("latest"),
-    enable: int,
+    enable: intSchema,
     createUser: textOrNull,
     createAt: stampText,
     lastUsedAt: stampOrNull,

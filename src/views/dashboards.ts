@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
-import type { Dashboard, WholeDashboard } from "../../store/metadata/dashboards/dashboards.js";
-import type { Revision, WholeRevision } from "../../store/metadata/dashboards/revisions.js";
+import type { Dashboard, DashboardWithDocument } from "../../store/metadata/dashboards/dashboards.js";
+import type { Revision, RevisionWithDocument } from "../../store/metadata/dashboards/revisions.js";
 import { type DashboardDocument, documentSchema } from "../dashboards/document.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 export const dashboardListedSchema = z
   .object({
-    id: int,
+    id: intSchema,
     name: z.string(),
     description: textOrNull,
-    version: int,
+    version: intSchema,
     createUser: textOrNull,
     updateUser: textOrNull,
     createAt: stampText,
@@ -34,12 +34,12 @@ export function dashboardListed(one: Dashboard, { stamp }: Stamped) {
   };
 }
 
-export function dashboard(one: WholeDashboard, context: Stamped) {
+export function dashboard(one: DashboardWithDocument, context: Stamped) {
   return { ...dashboardListed(one, context), document: JSON.parse(one.document) as DashboardDocument };
 }
 
 export const revisionListedSchema = z
-  .object({ version: int, createUser: textOrNull, createAt: stampText })
+  .object({ version: intSchema, createUser: textOrNull, createAt: stampText })
   .openapi("DashboardRevisionListed");
 export const revisionSchema = revisionListedSchema
   .extend({ document: documentSchema })
@@ -49,6 +49,6 @@ export function revisionListed({ version, createUser, createAt }: Revision, { st
   return { version, createUser, createAt: stamp(createAt) };
 }
 
-export function revision(one: WholeRevision, context: Stamped) {
+export function revision(one: RevisionWithDocument, context: Stamped) {
   return { ...revisionListed(one, context), document: JSON.parse(one.document) as DashboardDocument };
 }

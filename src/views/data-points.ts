@@ -1,16 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import { floatOrNull, int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { floatOrNull, intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Labelled } from "./context.js";
 
 export const dataPointStoredSchema = z
   .object({
-    id: int,
+    id: intSchema,
     dataPointID: z.string(),
     dataPointName: z.string(),
     productID: z.string(),
-    pointDataType: int,
-    dataTransType: int,
+    pointDataType: intSchema,
+    dataTransType: intSchema,
     unitName: textOrNull,
     unitSymbol: textOrNull,
     upperLimit: floatOrNull,
@@ -20,7 +20,7 @@ export const dataPointStoredSchema = z
     faultValue: textOrNull,
     isDiscard: intOrNull,
     enum: z.array(z.object({ value: z.unknown(), label: z.unknown() })).nullable(),
-    isLocationType: int,
+    isLocationType: intSchema,
     locationType: intOrNull,
     registerAddr: textOrNull,
     detail: textOrNull,

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import type { Cluster, Places } from "../../store/metadata/devices/places.js";
-import { int, intOrNull, textOrNull } from "../http/schemas.js";
+import type { PlaceCluster, Places } from "../../store/metadata/devices/places.js";
+import { intOrNull, intSchema, textOrNull } from "../http/schemas.js";
 import type { ViewContext } from "./context.js";
 
 const clusterSchema = z.object({
   longitude: z.number(),
   latitude: z.number(),
-  count: int,
+  count: intSchema,
   deviceIntID: intOrNull,
   deviceName: textOrNull,
   deviceStatus: intOrNull,
@@ -14,7 +14,7 @@ const clusterSchema = z.object({
 });
 
 export const placesSchema = z
-  .object({ clusters: z.array(clusterSchema), total: int, isTruncated: z.boolean() })
+  .object({ clusters: z.array(clusterSchema), total: intSchema, isTruncated: z.boolean() })
   .openapi("DevicePlaces");
 
 export function places({ clusters, total, isTruncated }: Places, context: Pick<ViewContext, "variant">) {
@@ -22,7 +22,7 @@ export function places({ clusters, total, isTruncated }: Places, context: Pick<V
 }
 
 function cluster(
-  { longitude, latitude, count, device, worstSeverity }: Cluster,
+  { longitude, latitude, count, device, worstSeverity }: PlaceCluster,
   { variant }: Pick<ViewContext, "variant">,
 ) {
   const status = device?.deviceStatus ?? null;

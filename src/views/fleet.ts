@@ -2,11 +2,11 @@ import { z } from "@hono/zod-openapi";
 import type { FleetFacets } from "../../store/metadata/fleet/counts.js";
 import type { FleetRow } from "../../store/metadata/fleet/rows.js";
 import type { FleetValue } from "../devices/fleet-values.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 const value = z.object({
-  dataPointIntID: int,
+  dataPointIntID: intSchema,
   dataPointName: z.string(),
   unitSymbol: textOrNull,
   value: z.union([z.number(), z.string(), z.boolean(), z.array(z.number())]),
@@ -15,18 +15,18 @@ const value = z.object({
 
 const fleetItemSchema = z
   .object({
-    id: int,
+    id: intSchema,
     deviceID: z.string(),
     deviceName: z.string(),
-    productIntID: int,
+    productIntID: intSchema,
     productName: z.string(),
     isGateway: z.boolean(),
-    deviceStatus: int,
-    blocked: int,
+    deviceStatus: intSchema,
+    blocked: intSchema,
     lastSeen: stampOrNull.openapi({
       description: "its last message, or when it last came or went; null: never",
     }),
-    currentAlerts: int,
+    currentAlerts: intSchema,
     worstSeverity: intOrNull,
     values: z.array(value),
   })
@@ -39,14 +39,14 @@ export const fleetSchema = z
       description:
         "for `after`; null after the last row. A page may have fewer rows than asked for before that",
     }),
-    count: int,
+    count: intSchema,
     isCountBounded: z.boolean().openapi({ description: "there are more than `count`" }),
     facets: z
       .object({
-        deviceStatus: z.array(z.object({ value: int, count: int })),
-        products: z.array(z.object({ productIntID: int, productName: z.string(), count: int })),
-        blocked: int,
-        hasAlert: int,
+        deviceStatus: z.array(z.object({ value: intSchema, count: intSchema })),
+        products: z.array(z.object({ productIntID: intSchema, productName: z.string(), count: intSchema })),
+        blocked: intSchema,
+        hasAlert: intSchema,
       })
       .nullable()
       .openapi({ description: "of the rows that `count` counts; null unless asked for" }),

@@ -1,4 +1,4 @@
-import { type Newest, told } from "../../query/newest.js";
+import { type Newest, toNewestFields } from "../../query/newest.js";
 import type { CarriedDevice } from "../../store/metadata/gateway-data.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
 import type { Stamped } from "./context.js";
@@ -24,7 +24,7 @@ export function deviceData({ device, data }: DeviceData, { stamp }: Stamped) {
       dataPointID: point.dataPointID,
       dataPointName: point.dataPointName,
       time: newest === null || "error" in newest ? null : stamp(Math.floor(newest.time / 1000)),
-      ...told(newest, ({ value }) => value),
+      ...toNewestFields(newest, ({ value }) => value),
     })),
   };
 }

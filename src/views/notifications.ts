@@ -1,21 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import { contactTypes } from "../../store/metadata/notifications/contact-points.js";
 import type { Notification, NotificationDetail } from "../../store/metadata/notifications/notifications.js";
-import { int, intOrNull, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intOrNull, intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import type { Stamped } from "./context.js";
 
 export const notificationSchema = z
   .object({
-    id: int,
+    id: intSchema,
     contactPointIntID: intOrNull,
     contactPointName: z.string(),
     type: z.enum(contactTypes),
     routeIntID: intOrNull,
     routeName: textOrNull,
     kind: z.enum(["alert", "repeat", "test"]),
-    alertCount: int,
+    alertCount: intSchema,
     status: z.enum(["waiting", "delivered", "failed"]),
-    attempts: int,
+    attempts: intSchema,
     answer: textOrNull.openapi({ description: "what the other side said last, or why it was not reached" }),
     nextAt: stampOrNull.openapi({ description: "when it is tried next, while it waits" }),
     deliveredAt: stampOrNull,

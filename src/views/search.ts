@@ -1,19 +1,19 @@
 import { z } from "@hono/zod-openapi";
 import { hitTypes, type SearchHit } from "../../store/metadata/search-hits.js";
-import { int, textOrNull } from "../http/schemas.js";
+import { intSchema, textOrNull } from "../http/schemas.js";
 
 export const searchHitSchema = z
   .object({
     type: z.enum(hitTypes),
-    id: int,
+    id: intSchema,
     name: z.string(),
     detail: textOrNull.openapi({ description: "its string id and its product, or a user's role" }),
   })
   .openapi("SearchHit");
 
 export function searchHit({ type, id, name, code, productName }: SearchHit) {
-  const told = [code, productName].filter((text) => text !== null);
-  return { type, id, name, detail: told.length === 0 ? null : told.join(" · ") };
+  const known = [code, productName].filter((text) => text !== null);
+  return { type, id, name, detail: known.length === 0 ? null : known.join(" · ") };
 }
 
 /** The best first; of equally good ones each type in turn, so that no type hides the others. */

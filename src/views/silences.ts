@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import type { Silence } from "../../store/metadata/notifications/silences.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { matcherSchema } from "./alert-routes.js";
 import type { Stamped } from "./context.js";
 
 export const silenceSchema = z
   .object({
-    id: int,
+    id: intSchema,
     ...matcherSchema,
     startTime: stampText,
     endTime: stampText,

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { type ListedTask, taskStates } from "../../store/metadata/tasks.js";
-import { int, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
+import { intSchema, stampOrNull, stampText, textOrNull } from "../http/schemas.js";
 import { statusUrl } from "../tasks/runner.js";
 import type { Stamped } from "./context.js";
 
@@ -13,7 +13,7 @@ export const listedTaskSchema = z
     statusUrl: z.string(),
     kind: z.string().openapi({ example: "devices_import" }),
     state: z.enum(taskStates),
-    current: int.openapi({ description: "progress, 0 to 100" }),
+    current: intSchema.openapi({ description: "progress, 0 to 100" }),
     msg: textOrNull.openapi({
       description: `the first ${taskMsgCharactersMax} characters of what the task says of itself; statusUrl has all of it`,
     }),

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Zone } from "../../query/zone.js";
 import { zoneVersionWarning } from "../../store/time-zones/age.js";
 import type { TimeZoneSource } from "../../store/time-zones/time-zones.js";
-import { int, textOrNull } from "../http/schemas.js";
+import { intSchema, textOrNull } from "../http/schemas.js";
 
 /** Which rules the service goes by. */
 export const zoneSource = z.object({
@@ -16,24 +16,24 @@ export const zoneHealth = zoneSource.extend({
   warning: textOrNull.openapi({ description: "null while the rules are recent" }),
 });
 
-export function sourceOf({ version, folder }: TimeZoneSource): z.output<typeof zoneSource> {
+export function showZoneSource({ version, folder }: TimeZoneSource): z.output<typeof zoneSource> {
   return { version, source: folder === null ? "built-in" : "TIMEZONE_DATA" };
 }
 
 /** @param now milliseconds since 1970 */
-export function zoneHealthOf(zones: TimeZoneSource, now: number): z.output<typeof zoneHealth> {
-  return { ...sourceOf(zones), warning: zoneVersionWarning(zones.version, now) };
+export function showZoneHealth(zones: TimeZoneSource, now: number): z.output<typeof zoneHealth> {
+  return { ...showZoneSource(zones), warning: zoneVersionWarning(zones.version, now) };
 }
 
 export const zoneRules = z
   .object({
     name: z.string().openapi({ description: "as IANA spells it", example: "Europe/Berlin" }),
-    offset: int.openapi({ description: "seconds ahead of UTC before the first change", example: 3208 }),
+    offset: intSchema.openapi({ description: "seconds ahead of UTC before the first change", example: 3208 }),
     changes: z
       .array(
         z.object({
-          time: int.openapi({ description: "milliseconds since 1970" }),
-          offset: int.openapi({ description: "seconds ahead of UTC from then on" }),
+          time: intSchema.openapi({ description: "milliseconds since 1970" }),
+          offset: intSchema.openapi({ description: "seconds ahead of UTC from then on" }),
         }),
       )
       .openapi({ description: "all changes of the offset up to 2100, ascending" }),

@@ -2,7 +2,7 @@ import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
 import { connect } from "../files/connection.js";
 import type { Segment } from "../journal/segment.js";
-import type { Log, Posting, Received, SegmentIndex } from "./event-postings.js";
+import type { Log, Posting, ReceivedTimes, SegmentIndex } from "./event-postings.js";
 
 /**
  * The index of closed segments, a libSQL file of its own: one row for each owner (device or tenant) and segment, with
@@ -18,7 +18,7 @@ const schema = [
   "create unique index if not exists posting_owner on posting (scope, owner, log, segment, count)",
 ];
 
-export type Scope = "device" | "tenant";
+export type PostingScope = "device" | "tenant";
 
 const rowsPerInsert = 200;
 
@@ -71,7 +71,7 @@ export async function storeSegmentIndex(
     });
     if (made.rowsAffected > 0) {
       const segment = Number(made.lastInsertRowid);
-      const insert = async (scope: Scope, postings: readonly Posting[]) => {
+      const insert = async (scope: PostingScope, postings: readonly Posting[]) => {
         for (let at = 0; at < postings.length; at += rowsPerInsert) {
           const some = postings.slice(at, at + rowsPerInsert);
           await transaction.execute({
@@ -124,13 +124,13 @@ export interface SegmentCount {
   readonly firstID: number;
   readonly count: number;
   /** Null where the file does not say. */
-  readonly received: Received | null;
+  readonly received: ReceivedTimes | null;
 }
 
 /** How many records of some owners each segment has, newest first. */
 export async function countsBySegment(
   client: Client,
-  scope: Scope,
+  scope: PostingScope,
   owners: readonly number[],
   logs: readonly Log[],
 ): Promise<SegmentCount[]> {
@@ -161,7 +161,7 @@ export async function countsBySegment(
  */
 export async function offsetsIn(
   client: Client,
-  scope: Scope,
+  scope: PostingScope,
   owners: readonly number[],
   logs: readonly Log[],
   firstID: number,

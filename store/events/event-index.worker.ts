@@ -4,7 +4,7 @@ import { peekRecord } from "../journal/frame.js";
 import { walkSegment } from "../journal/reader.js";
 import { journalDamage } from "../journal/recover.js";
 import { serveCalls } from "../series/embedded/calls.js";
-import { asStoreError } from "../series/embedded/failures.js";
+import { toSeriesError } from "../series/embedded/failures.js";
 import { forgetSegment, indexedSegments, openEventIndexFile, storeSegmentIndex } from "./event-index.js";
 import { createSegmentIndex } from "./event-postings.js";
 import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
@@ -37,7 +37,7 @@ serveCalls<IndexCalls>(port, {
       await handle(path, request);
       return null;
     } catch (error) {
-      throw asStoreError(error, "index segments");
+      throw toSeriesError(error, "index segments");
     }
   },
 });

@@ -5,7 +5,7 @@ import { contentBytes, copyRecord } from "../journal/record-codecs.js";
 import { createSlice } from "../lib/turns.js";
 import { createPageBudget } from "../metadata/db/page-bytes.js";
 import type { Log } from "./event-postings.js";
-import { type ReceivedSpan, reaching, type Source } from "./event-source.js";
+import { type EventSource, type ReceivedSpan, reaching } from "./event-source.js";
 
 export interface EventQuery {
   /** One log, or several merged by id. */
@@ -33,20 +33,20 @@ export interface EventPage {
 }
 
 /** Rows that a filter on topic or IP may look at before its list is truncated. */
-export const scanRowsMax = 100_000;
+export const eventScanRowsMax = 100_000;
 
 /** Offsets fetched at once from the index, which goes over those before them each time. */
-export const readRows = 10_000;
+export const readEventRows = 10_000;
 /** Records between two looks at the clock: payloads may be long. */
 export const stepRecords = 16;
 
-export function pageOf(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
+export function readPage(sources: readonly EventSource[], query: EventQuery): Promise<EventPage> {
   return query.matches === undefined
     ? listPlain(sources, query)
     : listMatching(sources, query, query.matches);
 }
 
-async function listPlain(sources: readonly Source[], query: EventQuery): Promise<EventPage> {
+async function listPlain(sources: readonly EventSource[], query: EventQuery): Promise<EventPage> {
   const count = sources.reduce((sum, source) => sum + source.count, 0);
   const page = createPageBudget();
   const items: JournalRecord[] = [];
@@ -75,7 +75,7 @@ async function listPlain(sources: readonly Source[], query: EventQuery): Promise
 
 /** Looks at no more than `scanRowsMax` rows, newest first; the count is of the matches among them. */
 async function listMatching(
-  sources: readonly Source[],
+  sources: readonly EventSource[],
   query: EventQuery,
   matches: (record: JournalRecord) => boolean,
 ): Promise<EventPage> {
@@ -86,9 +86,9 @@ async function listMatching(
   let looked = 0;
   const slice = createSlice();
   for (const source of query.received === undefined ? sources : reaching(sources, query.received)) {
-    for (let skip = 0; skip < source.count; skip += readRows) {
-      if (looked >= scanRowsMax) return { items, count, truncated: true };
-      const offsets = await source.offsets(skip, Math.min(readRows, scanRowsMax - looked));
+    for (let skip = 0; skip < source.count; skip += readEventRows) {
+      if (looked >= eventScanRowsMax) return { items, count, truncated: true };
+      const offsets = await source.offsets(skip, Math.min(readEventRows, eventScanRowsMax - looked));
       looked += offsets.length;
       for await (const records of source.read(offsets)) {
         for (const [i, record] of records.entries()) {

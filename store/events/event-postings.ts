@@ -18,7 +18,7 @@ const logsOfKinds: Readonly<Record<number, Log | undefined>> = {
 const logsMax = 8;
 
 /** Which log a record kind belongs to; a release belongs to none. */
-function logOf(kind: number): Log | null {
+function findLog(kind: number): Log | null {
   return logsOfKinds[kind] ?? null;
 }
 
@@ -39,7 +39,7 @@ const none = 0xffff_ffff;
 export interface SegmentIndex {
   add(offset: number, record: RecordPeek): void;
   /** Times of receipt of the segment's records in any log; null while there are none. */
-  readonly received: Received | null;
+  readonly received: ReceivedTimes | null;
   /** The offsets of an owner's records, newest first: `count` of them after the first `skip`, every `step`th. */
   ofDevice(log: Log, device: number, skip: number, count: number, step: number): number[];
   ofTenant(log: Log, tenant: number, skip: number, count: number, step: number): number[];
@@ -51,7 +51,7 @@ export interface SegmentIndex {
 }
 
 /** Times of receipt, microseconds since 1970, in any order where the clock was set. */
-export interface Received {
+export interface ReceivedTimes {
   readonly oldest: number;
   readonly newest: number;
   /** By how much, at most, a record was received before an earlier one; null where the index does not say. */
@@ -124,7 +124,7 @@ export function createSegmentIndex(): SegmentIndex {
 
   return {
     add: (offset, { kind, device, tenant, receivedAt }) => {
-      const log = logOf(kind);
+      const log = findLog(kind);
       if (log === null) return;
       oldest = Math.min(oldest, receivedAt);
       newest = Math.max(newest, receivedAt);

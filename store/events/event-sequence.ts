@@ -4,32 +4,32 @@
  */
 
 import type { JournalRecord } from "../journal/record.js";
-import { type EventQuery, readRows } from "./event-pages.js";
-import type { Received } from "./event-postings.js";
-import { reaching, type Source } from "./event-source.js";
+import { type EventQuery, readEventRows } from "./event-pages.js";
+import type { ReceivedTimes } from "./event-postings.js";
+import { type EventSource, reaching } from "./event-source.js";
 
 export interface EventSequence {
   readonly shard: number;
   /** Parts of the sequence, newest first: together all of it. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly EventRun[];
   /** The run in smaller ones that know their times more closely; the run itself where it `isSplittable` no further. */
-  split(run: Run): Promise<readonly Run[]>;
+  split(run: EventRun): Promise<readonly EventRun[]>;
   /** All rows from place `from` on, fetched `rowsAtFirst` at once, then more. Those that come together share bytes. */
-  rows(from: number, rowsAtFirst: number): AsyncGenerator<Row[], void>;
+  rows(from: number, rowsAtFirst: number): AsyncGenerator<EventRow[], void>;
 }
 
 /** So many places from `from` on. */
-export interface Run {
+export interface EventRun {
   readonly from: number;
   readonly count: number;
   /**
    * When the records there were received; null where the index does not say. Where a run is split, `newest` is the
    * receipt of its first record, which no other of the run can precede in a merge.
    */
-  readonly received: Received | null;
+  readonly received: ReceivedTimes | null;
 }
 
-export interface Row {
+export interface EventRow {
   /** Microseconds. Of a record that cannot be read: the newest time of its segment, beside whose others it stays. */
   readonly receivedAt: number;
   /** Null if it cannot be read or the query does not want it. */
@@ -39,15 +39,15 @@ export interface Row {
 /** Parts of a run that is split. */
 const splitParts = 32;
 
-export function isSplittable({ count, received }: Run): boolean {
+export function isSplittable({ count, received }: EventRun): boolean {
   if (count < 2 || received === null || received.disorder === null) return false;
   return received.newest - received.oldest > received.disorder;
 }
 
 /** The sequence of one shard, from its segments' sources, newest first. */
-export function sequenceOf(
+export function createSequence(
   shard: number,
-  sources: readonly Source[],
+  sources: readonly EventSource[],
   { received, matches }: Pick<EventQuery, "received" | "matches">,
 ): EventSequence {
   const searched = matches === undefined || received === undefined ? sources : reaching(sources, received);
@@ -55,24 +55,24 @@ export function sequenceOf(
   // The times of a segment bound only records that are there.
   const held = searched.filter(({ count }) => count > 0);
   const placed = held.map((source) => {
-    const run: Run = { from: places, count: source.count, received: source.received };
+    const run: EventRun = { from: places, count: source.count, received: source.received };
     places += source.count;
     return { source, run };
   });
 
-  async function* rows(from: number, rowsAtFirst: number): AsyncGenerator<Row[], void> {
+  async function* rows(from: number, rowsAtFirst: number): AsyncGenerator<EventRow[], void> {
     let take = rowsAtFirst;
     for (const { source, run } of placed) {
       for (let skip = Math.max(0, from - run.from); skip < run.count; ) {
         const count = Math.min(take, run.count - skip);
         yield* rowsOf(source, await source.offsets(skip, count), count, matches ?? everyRecord);
         skip += count;
-        take = Math.min(readRows, take * 2);
+        take = Math.min(readEventRows, take * 2);
       }
     }
   }
 
-  async function split(run: Run): Promise<readonly Run[]> {
+  async function split(run: EventRun): Promise<readonly EventRun[]> {
     const of = placed.find((one) => run.from < one.run.from + one.run.count);
     if (of === undefined || !isSplittable(run)) return [run];
     const step = Math.ceil(run.count / splitParts);
@@ -96,12 +96,12 @@ const everyRecord = () => true;
 
 /** As many rows as were asked for: a segment that retention has unlinked meanwhile leaves empty ones. */
 async function* rowsOf(
-  source: Source,
+  source: EventSource,
   offsets: readonly number[],
   count: number,
   matches: (record: JournalRecord) => boolean,
-): AsyncGenerator<Row[], void> {
-  const empty: Row = { receivedAt: source.received?.newest ?? Number.POSITIVE_INFINITY, record: null };
+): AsyncGenerator<EventRow[], void> {
+  const empty: EventRow = { receivedAt: source.received?.newest ?? Number.POSITIVE_INFINITY, record: null };
   let read = 0;
   for await (const records of source.read(offsets)) {
     read += records.length;
@@ -120,12 +120,12 @@ interface Probe {
 }
 
 /** What comes before a probe was received after it, but for the disorder of the segment. */
-function splitAt(run: Run, probes: readonly Probe[]): readonly Run[] {
+function splitAt(run: EventRun, probes: readonly Probe[]): readonly EventRun[] {
   const { received } = run;
   if (received === null || received.disorder === null) return [run];
   const { oldest, newest, disorder } = received;
   const begins = [{ place: run.from, receivedAt: newest }, ...probes];
-  return begins.map(({ place, receivedAt }, i): Run => {
+  return begins.map(({ place, receivedAt }, i): EventRun => {
     const next = probes[i];
     const bounds = {
       oldest: next === undefined ? oldest : Math.max(oldest, next.receivedAt - disorder),

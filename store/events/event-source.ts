@@ -6,19 +6,19 @@
 import type { JournalRecord } from "../journal/record.js";
 import { copyRecord } from "../journal/record-codecs.js";
 import type { Segment } from "../journal/segment.js";
-import type { Scope } from "./event-index.js";
-import type { Log, Received, SegmentIndex } from "./event-postings.js";
+import type { PostingScope } from "./event-index.js";
+import type { Log, ReceivedTimes, SegmentIndex } from "./event-postings.js";
 
 export interface ReceivedSpan {
   readonly start: number;
   readonly stop: number;
 }
 
-export interface Source {
+export interface EventSource {
   readonly segment: Segment;
   readonly count: number;
   /** Null where the index does not say. */
-  readonly received: Received | null;
+  readonly received: ReceivedTimes | null;
   /** `count` of the offsets after the first `skip`, every `step`th. */
   offsets(skip: number, count: number, step?: number): Promise<number[]> | number[];
   /**
@@ -32,10 +32,10 @@ export interface Source {
 export function liveSource(
   segment: Segment,
   index: SegmentIndex,
-  scope: Scope,
+  scope: PostingScope,
   owners: readonly number[],
   wanted: readonly Log[],
-): Omit<Source, "read"> {
+): Omit<EventSource, "read"> {
   const count = scope === "device" ? index.countOfDevice : index.countOfTenant;
   const walk = scope === "device" ? index.ofDevice : index.ofTenant;
   const chains = wanted.flatMap((log) => owners.map((owner) => [log, owner] as const));
@@ -57,7 +57,7 @@ export function liveSource(
 }
 
 /** The record of that id, found by halving: ids descend with the offsets. A damaged one is not found; others are. */
-export async function findIn(source: Source, id: number): Promise<JournalRecord | null> {
+export async function findIn(source: EventSource, id: number): Promise<JournalRecord | null> {
   let low = 0;
   let high = source.count;
   while (low < high) {
@@ -72,7 +72,7 @@ export async function findIn(source: Source, id: number): Promise<JournalRecord 
 
 /** The first record of the places [from, to) that can be read: a damaged one does not say on which side to go on. */
 async function intactFrom(
-  source: Source,
+  source: EventSource,
   from: number,
   to: number,
 ): Promise<{ record: JournalRecord | null; place: number }> {
@@ -95,7 +95,7 @@ async function intactFrom(
 const rowsPerRead = 64;
 
 /** One log's records, newest first, read as they are taken. */
-export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<JournalRecord> {
+export async function* readNewestFirst(find: () => Promise<EventSource[]>): AsyncGenerator<JournalRecord> {
   for (const source of await find()) {
     for (let skip = 0; skip < source.count; skip += rowsPerRead) {
       for await (const records of source.read(await source.offsets(skip, rowsPerRead))) {
@@ -107,7 +107,7 @@ export async function* newestOf(find: () => Promise<Source[]>): AsyncGenerator<J
 
 /** Each segment is asked for its offsets only once: a device may have a million records in it. */
 export async function* keptBetween(
-  find: () => Promise<Source[]>,
+  find: () => Promise<EventSource[]>,
   start: number,
   stop: number,
 ): AsyncGenerator<JournalRecord> {
@@ -121,7 +121,7 @@ export async function* keptBetween(
 }
 
 /** The sources that may hold records received in the span. */
-export function reaching(sources: readonly Source[], { start, stop }: ReceivedSpan): Source[] {
+export function reaching(sources: readonly EventSource[], { start, stop }: ReceivedSpan): EventSource[] {
   return sources.filter(
     ({ received }) => received === null || (received.oldest < stop && received.newest >= start),
   );

@@ -2,12 +2,12 @@ import type { RecordPeek } from "../journal/frame.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournalRecord } from "../journal/record.js";
 import type { Segment } from "../journal/segment.js";
-import { offsetsIn, type Scope } from "./event-index.js";
-import { type EventPage, type EventQuery, pageOf } from "./event-pages.js";
+import { offsetsIn, type PostingScope } from "./event-index.js";
+import { type EventPage, type EventQuery, readPage } from "./event-pages.js";
 import { type Log, logs } from "./event-postings.js";
 import { readOwn } from "./event-reading.js";
-import { type EventSequence, sequenceOf } from "./event-sequence.js";
-import { findIn, keptBetween, liveSource, newestOf, type Source } from "./event-source.js";
+import { createSequence, type EventSequence } from "./event-sequence.js";
+import { type EventSource, findIn, keptBetween, liveSource, readNewestFirst } from "./event-source.js";
 import { byID, mergeNewest } from "./merge-newest.js";
 import { type EventIndexOptions, openRepairedIndex } from "./repaired-index.js";
 import { createSegmentIndexing } from "./segment-indexing.js";
@@ -53,19 +53,23 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
   const index = await openRepairedIndex(options, () => indexing.indexClosed());
   const indexing = createSegmentIndexing(index, onDamage);
 
-  async function sources(scope: Scope, owners: readonly number[], wanted: readonly Log[]): Promise<Source[]> {
+  async function sources(
+    scope: PostingScope,
+    owners: readonly number[],
+    wanted: readonly Log[],
+  ): Promise<EventSource[]> {
     // A segment may move from memory to the file while the file is asked.
     const before = new Map(indexing.live);
     const counts = await index.counts(scope, owners, wanted);
     const stored = new Map(counts.map((row) => [row.firstID, row]));
     const owned = new Set(owners);
     const isOwn = (record: JournalRecord) => owned.has(scope === "device" ? record.device : record.tenant);
-    return [...indexing.segments()].reverse().flatMap((segment): Source[] => {
+    return [...indexing.segments()].reverse().flatMap((segment): EventSource[] => {
       const own = before.get(segment) ?? indexing.live.get(segment);
       const read = (offsets: readonly number[]) =>
         readOwn(segment, offsets, isOwn, {
           onDamage: () => indexing.lookAt(segment),
-          onForeign: () => tellForeign(segment),
+          onForeign: () => reportForeign(segment),
         });
       if (own !== undefined) return [{ ...liveSource(segment, own, scope, owners, wanted), read }];
       const { count, received } = stored.get(segment.firstID) ?? { count: 0, received: null };
@@ -76,13 +80,13 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     });
   }
 
-  function tellForeign({ firstID }: Segment): void {
+  function reportForeign({ firstID }: Segment): void {
     const what = `the index of segment ${firstID} names records of others; lists go on without them`;
     onDamage({ part: "events", file: path, what, lostBytes: 0 });
   }
 
-  function sourcesOf({ log, devices, tenant }: EventQuery): Promise<Source[]> {
-    const scope: Scope = devices === null ? "tenant" : "device";
+  function findSources({ log, devices, tenant }: EventQuery): Promise<EventSource[]> {
+    const scope: PostingScope = devices === null ? "tenant" : "device";
     return sources(scope, devices ?? [tenant], typeof log === "number" ? [log] : log);
   }
 
@@ -93,9 +97,9 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     },
     sequences: async (query) => {
       const { shard } = indexing;
-      return shard === null ? [] : [sequenceOf(shard, await sourcesOf(query), query)];
+      return shard === null ? [] : [createSequence(shard, await findSources(query), query)];
     },
-    list: async (query) => pageOf(await sourcesOf(query), query),
+    list: async (query) => readPage(await findSources(query), query),
     find: async (device, id) => {
       const found = await sources("device", [device], [logs.events]);
       const source = found.find(({ segment }) => segment.firstID <= id);
@@ -103,12 +107,12 @@ export async function openEventLog(options: EventIndexOptions): Promise<EventLog
     },
     history: (device, recordsMax) =>
       mergeNewest(
-        [logs.events, logs.connects].map((log) => newestOf(() => sources("device", [device], [log]))),
+        [logs.events, logs.connects].map((log) => readNewestFirst(() => sources("device", [device], [log]))),
         byID,
         recordsMax,
       ),
     batches: (device, recordsMax) =>
-      mergeNewest([newestOf(() => sources("device", [device], [logs.batches]))], byID, recordsMax),
+      mergeNewest([readNewestFirst(() => sources("device", [device], [logs.batches]))], byID, recordsMax),
     kept: (device, start, stop) => keptBetween(() => sources("device", [device], [logs.events]), start, stop),
     onRecord: indexing.onRecord,
     onSegmentClosed: indexing.onSegmentClosed,

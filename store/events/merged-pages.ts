@@ -3,7 +3,7 @@
 import type { JournalRecord } from "../journal/record.js";
 import { contentBytes, copyRecord } from "../journal/record-codecs.js";
 import { createPageBudget } from "../metadata/db/page-bytes.js";
-import { type EventPage, type EventQuery, readRows, scanRowsMax } from "./event-pages.js";
+import { type EventPage, type EventQuery, eventScanRowsMax, readEventRows } from "./event-pages.js";
 import type { EventSequence } from "./event-sequence.js";
 import { visitMerged } from "./merged-rows.js";
 import { findStart, nearRows } from "./merged-start.js";
@@ -15,7 +15,7 @@ export interface MergeBounds {
   readonly nearRows: number;
 }
 
-export const mergeBounds: MergeBounds = { scanRowsMax, nearRows };
+export const mergeBounds: MergeBounds = { scanRowsMax: eventScanRowsMax, nearRows };
 
 /**
  * Reads the same as a page of one log. Each sequence keeps its order; between them the time of receipt decides, then
@@ -46,7 +46,7 @@ async function listPlain(
   let looked = 0;
   let cut = false;
   const end = rowsBefore + limit;
-  await visitMerged(sequences, taken, Math.min(readRows, end), ({ record }) => {
+  await visitMerged(sequences, taken, Math.min(readEventRows, end), ({ record }) => {
     cut = looked === bounds.scanRowsMax;
     if (cut) return false;
     looked++;
@@ -71,7 +71,7 @@ async function listMatching(
   let count = 0;
   let looked = 0;
   let cut = false;
-  await visitMerged(sequences, begins, readRows, ({ record }) => {
+  await visitMerged(sequences, begins, readEventRows, ({ record }) => {
     cut = looked === bounds.scanRowsMax;
     if (cut) return false;
     looked++;

@@ -1,11 +1,11 @@
 import { createPacer, createSlice } from "../lib/turns.js";
 import { stepRecords } from "./event-pages.js";
-import type { EventSequence, Row } from "./event-sequence.js";
+import type { EventRow, EventSequence } from "./event-sequence.js";
 
 /** One sequence on its way: the row at `at` is its head. */
 interface Cursor {
-  readonly batches: AsyncGenerator<Row[], void>;
-  rows: readonly Row[];
+  readonly batches: AsyncGenerator<EventRow[], void>;
+  rows: readonly EventRow[];
   at: number;
 }
 
@@ -17,7 +17,7 @@ export async function visitMerged(
   sequences: readonly EventSequence[],
   taken: readonly number[],
   rowsAtFirst: number,
-  visit: (row: Row) => boolean,
+  visit: (row: EventRow) => boolean,
 ): Promise<void> {
   const cursors = sequences.map(
     (one, i): Cursor => ({ batches: one.rows(taken[i] ?? 0, rowsAtFirst), rows: [], at: 0 }),
@@ -33,7 +33,7 @@ export async function visitMerged(
     await Promise.all(cursors.map(begin));
     for (let looked = 0; ; looked++) {
       if (looked % stepRecords === 0 && slice.isOver()) await slice.next();
-      const next = newestOf(cursors);
+      const next = findNewest(cursors);
       const row = next?.rows[next.at];
       if (next === null || row === undefined || !visit(row)) return;
       next.at++;
@@ -52,7 +52,7 @@ async function load(cursor: Cursor): Promise<void> {
 }
 
 /** Null once all are at their end. */
-function newestOf(cursors: readonly Cursor[]): Cursor | null {
+function findNewest(cursors: readonly Cursor[]): Cursor | null {
   let newest: Cursor | null = null;
   let time = Number.NEGATIVE_INFINITY;
   for (const cursor of cursors) {

@@ -4,19 +4,19 @@
  * and itself, its turn. Runs bound the turns of their records without reading them.
  */
 
-import { type EventSequence, isSplittable, type Run } from "./event-sequence.js";
+import { type EventRun, type EventSequence, isSplittable } from "./event-sequence.js";
 
 /** A state of the merge: places taken from each sequence, and rows still to come before those that are wanted. */
 interface MergeStart {
   readonly taken: readonly number[];
   readonly rowsBefore: number;
   /** For each sequence, the runs that may lie on both sides of the wanted place. */
-  readonly unclear: readonly (readonly Run[])[];
+  readonly unclear: readonly (readonly EventRun[])[];
 }
 
 /** The runs of one sequence; both bounds descend, as turns do. */
 interface Bounded {
-  readonly runs: readonly Run[];
+  readonly runs: readonly EventRun[];
   readonly count: number;
   /** No record of the run, and none after it, has a later turn. */
   readonly latest: Float64Array;
@@ -24,7 +24,7 @@ interface Bounded {
   readonly earliest: Float64Array;
 }
 
-function boundsOf(runs: readonly Run[]): Bounded {
+function computeRunBounds(runs: readonly EventRun[]): Bounded {
   const latest = new Float64Array(runs.length);
   const earliest = new Float64Array(runs.length);
   let high = Number.POSITIVE_INFINITY;
@@ -58,8 +58,8 @@ const firstAtOrBefore = (bounds: Float64Array, time: number): number =>
 const placesBefore = ({ runs, count }: Bounded, index: number): number => runs[index]?.from ?? count;
 
 /** The state from which the merge reaches the wanted place by the fewest rows, by what the runs tell. */
-function startOf(sequences: readonly (readonly Run[])[], wanted: number): MergeStart {
-  const all = sequences.map(boundsOf);
+function computeStart(sequences: readonly (readonly EventRun[])[], wanted: number): MergeStart {
+  const all = sequences.map(computeRunBounds);
   const time = timeBefore(all, wanted);
   // All that surely has a later turn is taken; its order does not matter to what comes after that time.
   const taken = all.map((one) => placesBefore(one, firstAtOrBefore(one.earliest, time)));
@@ -105,7 +105,7 @@ export async function findStart(
   }
   let runs = sequences.map((sequence) => sequence.runs);
   for (let round = 0; ; round++) {
-    const start = startOf(runs, wanted);
+    const start = computeStart(runs, wanted);
     if (start.rowsBefore <= rowsBeforeMax || round === roundsMax) return start;
     const chosen = start.unclear.map((some) => some.filter(isSplittable).slice(0, splitsPerRound));
     if (chosen.every((some) => some.length === 0)) return start;
@@ -115,10 +115,10 @@ export async function findStart(
 
 async function splitSome(
   sequence: EventSequence,
-  runs: readonly Run[],
-  chosen: readonly Run[],
-): Promise<readonly Run[]> {
-  const parts = new Map<Run, readonly Run[]>();
+  runs: readonly EventRun[],
+  chosen: readonly EventRun[],
+): Promise<readonly EventRun[]> {
+  const parts = new Map<EventRun, readonly EventRun[]>();
   for (const run of chosen) parts.set(run, await sequence.split(run));
   return runs.flatMap((run) => parts.get(run) ?? [run]);
 }

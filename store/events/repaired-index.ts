@@ -4,7 +4,7 @@ import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
 import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
-import { openOrRemake, putAside } from "../files/database-file.js";
+import { openOrRemake, quarantineFile } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
 import { singleFlight } from "../lib/single-flight.js";
 import { createPacer } from "../lib/turns.js";
@@ -12,7 +12,7 @@ import {
   countsBySegment,
   indexedSegments,
   openEventIndexFile,
-  type Scope,
+  type PostingScope,
   type SegmentCount,
 } from "./event-index.js";
 import { createIndexThread, type Indexer, type IndexThread } from "./event-indexer.js";
@@ -27,7 +27,11 @@ export interface RepairedIndex {
    */
   ask<T>(question: (client: Client) => Promise<T>): Promise<T>;
   /** How many records of some owners each segment has, newest first. @throws as `ask` */
-  counts(scope: Scope, owners: readonly number[], logs: readonly Log[]): Promise<readonly SegmentCount[]>;
+  counts(
+    scope: PostingScope,
+    owners: readonly number[],
+    logs: readonly Log[],
+  ): Promise<readonly SegmentCount[]>;
   /** A request to the thread that writes the file. */
   request(request: IndexRequest): Promise<void>;
   /** First ids of the segments that the file covers, and their bytes; null where those were not kept. */
@@ -70,7 +74,7 @@ export async function openRepairedIndex(
   const remaking = singleFlight(replace);
   const counts = createSegmentCounts();
   let closed = false;
-  let index = await openOrRemake(path, open, tell);
+  let index = await openOrRemake(path, open, reportDamage);
 
   async function open(): Promise<OpenIndex> {
     const client = await openEventIndexFile(path);
@@ -83,7 +87,7 @@ export async function openRepairedIndex(
     }
   }
 
-  function tell(fault: string, aside: string): void {
+  function reportDamage(fault: string, aside: string): void {
     const what = `${fault}; put aside as ${aside} and made again from the segments`;
     onDamage({ part: "events", file: path, what, lostBytes: 0 });
   }
@@ -92,7 +96,7 @@ export async function openRepairedIndex(
     counts.changed();
     await index.indexer.close();
     await closeAtOnce(index.client, path);
-    tell(fault, await putAside(path));
+    reportDamage(fault, await quarantineFile(path));
     index = await open();
     await fill();
   }
@@ -111,12 +115,12 @@ export async function openRepairedIndex(
     }
   }
 
-  async function request(asked: IndexRequest): Promise<void> {
+  async function request(indexRequest: IndexRequest): Promise<void> {
     const { indexer, indexed } = index;
-    if (asked.kind === "forget") indexed.delete(asked.firstID);
-    await indexer.ask(asked);
-    if (asked.kind !== "index") return;
-    indexed.set(asked.segment.firstID, asked.segment.bytes);
+    if (indexRequest.kind === "forget") indexed.delete(indexRequest.firstID);
+    await indexer.ask(indexRequest);
+    if (indexRequest.kind !== "index") return;
+    indexed.set(indexRequest.segment.firstID, indexRequest.segment.bytes);
     counts.changed();
   }
 

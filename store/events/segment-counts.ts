@@ -1,4 +1,4 @@
-import type { Scope, SegmentCount } from "./event-index.js";
+import type { PostingScope, SegmentCount } from "./event-index.js";
 import type { Log } from "./event-postings.js";
 
 /**
@@ -8,7 +8,7 @@ import type { Log } from "./event-postings.js";
 interface SegmentCounts {
   /** From memory, or by `read`: of several owners always by `read`. */
   get(
-    scope: Scope,
+    scope: PostingScope,
     owners: readonly number[],
     logs: readonly Log[],
     read: () => Promise<readonly SegmentCount[]>,
@@ -46,7 +46,7 @@ export function createSegmentCounts(): SegmentCounts {
 
 function keep(key: string, counts: readonly SegmentCount[]): void {
   kept.set(key, counts);
-  keptCounts += weightOf(counts);
+  keptCounts += countWeight(counts);
   for (const [oldest] of kept) {
     if (keptCounts <= countsMax) return;
     forget(oldest);
@@ -57,8 +57,8 @@ function forget(key: string): void {
   const counts = kept.get(key);
   if (counts === undefined) return;
   kept.delete(key);
-  keptCounts -= weightOf(counts);
+  keptCounts -= countWeight(counts);
 }
 
 /** An owner of whom there is nothing takes room as well. */
-const weightOf = (counts: readonly SegmentCount[]): number => counts.length + 1;
+const countWeight = (counts: readonly SegmentCount[]): number => counts.length + 1;

@@ -56,7 +56,7 @@ export function createSegmentIndexing(
     live.delete(segment);
   }
 
-  function liveOf(segment: Segment): SegmentIndex {
+  function findLiveIndex(segment: Segment): SegmentIndex {
     let own = live.get(segment);
     if (own === undefined) {
       own = createSegmentIndex();
@@ -105,7 +105,7 @@ export function createSegmentIndexing(
     attach,
     indexClosed: () => indexClosed(),
     onRecord: (segment, position, record) => {
-      liveOf(segment).add(position, record);
+      findLiveIndex(segment).add(position, record);
     },
     onSegmentClosed: (segment) => {
       indexSegment(segment).catch((error: unknown) => {

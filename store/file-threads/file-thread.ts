@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../lib/errors.js";
 import { threadLimits } from "../lib/thread-limits.js";
-import { type Caller, createCaller, type Shapes } from "../series/embedded/calls.js";
-import { asStoreError } from "../series/embedded/failures.js";
+import { createCaller, type Shapes, type ThreadCaller } from "../series/embedded/calls.js";
+import { toSeriesError } from "../series/embedded/failures.js";
 
 /** What every thread of this kind answers, beside calls of its own. */
 export type FileCalls = {
@@ -16,7 +16,7 @@ export type FileCalls = {
 /** One thread from its start to its end. */
 export interface RunningThread<C extends Shapes> {
   /** @throws StoreError, also for all calls that wait when the thread dies */
-  readonly call: Caller<C>["call"];
+  readonly call: ThreadCaller<C>["call"];
   /** Keeps the process alive until the work is done. */
   during<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -77,8 +77,8 @@ function start<C extends Shapes>({ script, verb, onEvent }: FileThreadOptions): 
   let works = 0;
   const exited = once(worker, "exit").catch(() => undefined);
   const caller = createCaller<C>(worker, onEvent);
-  const files = caller as unknown as Caller<FileCalls>;
-  worker.on("error", (error) => caller.fail(asStoreError(error, verb)));
+  const files = caller as unknown as ThreadCaller<FileCalls>;
+  worker.on("error", (error) => caller.fail(toSeriesError(error, verb)));
   worker.on("exit", () => caller.fail(new StoreError("UNAVAILABLE", `cannot ${verb}: the thread has ended`)));
   return {
     files: new Set(),

@@ -20,12 +20,12 @@ let unclosed = 0;
 export async function closeFile(client: Closable): Promise<void> {
   client.close();
   unclosed++;
-  if (unclosed >= unclosedMax) await letGo();
+  if (unclosed >= unclosedMax) await collectGarbage();
 }
 
 /** Frees the descriptors of all closed files. */
 export async function freeDescriptors(): Promise<void> {
-  if (unclosed > 0) await letGo();
+  if (unclosed > 0) await collectGarbage();
 }
 
 /**
@@ -33,9 +33,9 @@ export async function freeDescriptors(): Promise<void> {
  */
 export async function closeAtOnce(client: Closable, path: string): Promise<void> {
   client.close();
-  await letGo();
+  await collectGarbage();
   // A connection that ends removes its log. If it is there, a collection in the midst of a statement has made that old.
-  if (existsSync(`${path}-wal`)) await letGo("full");
+  if (existsSync(`${path}-wal`)) await collectGarbage("full");
 }
 
 let collect: ((how?: { readonly type: "minor" }) => void) | undefined;
@@ -44,7 +44,7 @@ let collect: ((how?: { readonly type: "minor" }) => void) | undefined;
  * libSQL closes a file once its last statement has been collected, which may be never in a thread that makes little
  * garbage. Most statements are young: a minor collection takes them, and the turn after it closes the files.
  */
-async function letGo(collection: "minor" | "full" = "minor"): Promise<void> {
+async function collectGarbage(collection: "minor" | "full" = "minor"): Promise<void> {
   unclosed = 0;
   setFlagsFromString("--expose-gc");
   collect ??= runInNewContext("gc") as typeof collect;

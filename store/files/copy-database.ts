@@ -32,22 +32,22 @@ const whileBusy = {
 
 /** Copies the database's file, and keeps hold of the original until `finish`. `to` must not exist. */
 export async function beginDatabaseCopy(from: string, to: string, throttle: Throttle): Promise<DatabaseCopy> {
-  const [log, inode] = [`${from}-wal`, await inodeOf(from)];
+  const [log, inode] = [`${from}-wal`, await readInode(from)];
   const pin = await pinned(from);
   const hasLog = existsSync(log);
   /** What the reader holds must be what is copied. */
   const refuseAnother = async (): Promise<void> => {
-    if ((await inodeOf(from)) !== inode || existsSync(log) !== hasLog) throw new ReplacedError(from);
+    if ((await readInode(from)) !== inode || existsSync(log) !== hasLog) throw new ReplacedError(from);
   };
   try {
     await refuseAnother();
     await copyFile(from, to, throttle);
   } catch (error) {
-    await letGo(pin, from);
+    await releasePin(pin, from);
     throw error;
   }
   return {
-    abandon: () => letGo(pin, from),
+    abandon: () => releasePin(pin, from),
     finish: async () => {
       try {
         await refuseAnother();
@@ -57,7 +57,7 @@ export async function beginDatabaseCopy(from: string, to: string, throttle: Thro
         });
         await refuseAnother();
       } finally {
-        await letGo(pin, from);
+        await releasePin(pin, from);
       }
       await mergeLog(to);
     },
@@ -94,7 +94,7 @@ export function copyDatabase(from: string, to: string, throttle: Throttle): Prom
   }, whileReplaced);
 }
 
-const inodeOf = async (path: string): Promise<bigint> => (await stat(path, { bigint: true })).ino;
+const readInode = async (path: string): Promise<bigint> => (await stat(path, { bigint: true })).ino;
 
 /** A reader of a database, in its transaction. */
 interface Pin {
@@ -123,7 +123,7 @@ async function pinned(path: string): Promise<Pin> {
   }
 }
 
-async function letGo({ client, transaction }: Pin, path: string): Promise<void> {
+async function releasePin({ client, transaction }: Pin, path: string): Promise<void> {
   const isHeld = !transaction.closed;
   transaction.close();
   await closeAtOnce(client, path);
@@ -138,14 +138,14 @@ async function copyLog(from: string, to: string, throttle: Throttle): Promise<vo
   for (let n = 1; ; n++) {
     await rm(to, { force: true });
     if (!existsSync(from)) return;
-    const before = await headOf(from);
+    const before = await readHead(from);
     await copyFile(from, to, throttle);
-    if (before.equals(await headOf(from))) return;
+    if (before.equals(await readHead(from))) return;
     if (n === tries) throw new Error(`cannot copy ${from}: it is begun anew all the time`);
   }
 }
 
-async function headOf(path: string): Promise<Buffer> {
+async function readHead(path: string): Promise<Buffer> {
   const file = await open(path, "r");
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(walHeadBytes), 0, walHeadBytes, 0);

@@ -32,15 +32,15 @@ const beyond = "more damage has been found than is told of";
 
 /** `onDamage` is called for each new finding. */
 export function createDamageLog(onDamage: (damage: Damage) => void): DamageLog {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const counts = new Map<DamagePart, DamageCount>();
   return {
     counts,
     report: (damage) => {
       const finding = `${damage.file}\n${damage.what}`;
-      if (told.has(finding) || told.size > findingsMax) return;
-      told.add(finding);
-      if (told.size > findingsMax) {
+      if (logged.has(finding) || logged.size > findingsMax) return;
+      logged.add(finding);
+      if (logged.size > findingsMax) {
         onDamage({ ...damage, what: beyond, lostBytes: 0 });
         return;
       }

@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../lib/errors.js";
 import { connect } from "./connection.js";
-import { faultOf, isDamage } from "./database-faults.js";
+import { isDamage, toFault } from "./database-faults.js";
 
 /** Checks databases table by table, at the lowest priority; rests three times as long as each table takes. */
 export interface CheckAnswer {
@@ -24,7 +24,7 @@ async function check(path: string): Promise<string | null> {
     for (const row of rows) {
       const startedAt = performance.now();
       const found = await client.execute(`pragma quick_check('${String(row.name).replaceAll("'", "''")}')`);
-      const fault = faultOf(found.rows[0]?.[0]);
+      const fault = toFault(found.rows[0]?.[0]);
       if (fault !== null) return fault;
       await delay((performance.now() - startedAt) * restFactor);
     }

@@ -13,7 +13,7 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** The fault in a row of `quick_check`; null for a sound database. */
-export function faultOf(row: unknown): string | null {
+export function toFault(row: unknown): string | null {
   return row === undefined || row === "ok"
     ? null
     : String(row).replace(/^\*\*\* in database main \*\*\*\n/, "");

@@ -3,7 +3,7 @@ import { open, rename, stat } from "node:fs/promises";
 import { systemClock } from "../lib/clock.js";
 import { asError } from "../lib/errors.js";
 import { connect } from "./connection.js";
-import { faultOf, isDamage } from "./database-faults.js";
+import { isDamage, toFault } from "./database-faults.js";
 
 const magic = "SQLite format 3\0";
 const headBytes = 100;
@@ -63,7 +63,7 @@ export async function headFault(path: string): Promise<string | null> {
 async function quickFault(path: string): Promise<string | null> {
   const client = connect(path);
   try {
-    return faultOf((await client.execute("pragma quick_check(1)")).rows[0]?.[0]);
+    return toFault((await client.execute("pragma quick_check(1)")).rows[0]?.[0]);
   } catch (error) {
     if (isDamage(error)) return asError(error).message;
     // Locked, or out of space: that says nothing about the contents.
@@ -74,7 +74,7 @@ async function quickFault(path: string): Promise<string | null> {
 }
 
 /** Renames a database and its log, never over another file. Returns the new path. */
-export async function putAside(path: string): Promise<string> {
+export async function quarantineFile(path: string): Promise<string> {
   const stamp = new Date(systemClock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   let aside = `${path}.damaged-${stamp}`;
   for (let n = 2; existsSync(aside); n++) aside = `${path}.damaged-${stamp}-${n}`;
@@ -102,7 +102,7 @@ export async function openOrRemake<T>(
       fault = asError(error).message;
     }
   }
-  const aside = await putAside(path);
+  const aside = await quarantineFile(path);
   onDamage(fault, aside);
   return open();
 }

@@ -6,8 +6,8 @@ import {
   frameBytesMax,
   peekRecord,
   type RecordPeek,
+  readTopicDistance,
   resealRecords,
-  topicBackOf,
 } from "./frame.js";
 import { createRecordBuffers } from "./record-buffers.js";
 import { recordKinds } from "./record-kinds.js";
@@ -75,7 +75,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
   function write(frame: FrameInput, id: number, receivedAt: number, stamp: number): number {
     const buffer = buffers.room(frameBytesMax(frame));
     const begin = buffers.used;
-    const back = isShared(frame) ? backOf(frame, buffers.bytesBefore + begin) : 0;
+    const back = isShared(frame) ? distanceToTopic(frame, buffers.bytesBefore + begin) : 0;
     const end = encodeFrame(buffer, begin, frame, id, receivedAt, stamp, salt, back);
     buffers.used = end;
     bytes += end - begin;
@@ -86,7 +86,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
    * How far before `at`, in the batch, the record with the envelope's topic begins; 0 if this is the first, which then
    * holds it.
    */
-  function backOf({ connection: envelope, text: topic }: FrameInput, at: number): number {
+  function distanceToTopic({ connection: envelope, text: topic }: FrameInput, at: number): number {
     const known = topics.get(envelope);
     if (known !== undefined && known !== topic) return 0;
     topics.set(envelope, topic);
@@ -112,7 +112,7 @@ function createBatch(firstID: number, firstSalt: number, pool: Buffer[]): Batch 
         // Does not queue behind other sliced work: everybody's acknowledgements wait for this.
         if (++records % rebuiltPerTurn === 0) await nextTurn();
         const frame = decodeFrame(view, at);
-        const refers = topicBackOf(view, at) > 0;
+        const refers = readTopicDistance(view, at) > 0;
         const text = refers ? (topics.get(frame.connection) ?? "") : frame.text;
         write({ ...frame, text }, frame.id, frame.receivedAt, frame.stamp);
       }

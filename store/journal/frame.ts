@@ -1,5 +1,5 @@
 import { crc32c } from "../lib/crc32c.js";
-import { viewOf } from "../lib/data-view.js";
+import { toDataView } from "../lib/data-view.js";
 import { type RecordKind, recordKinds } from "./record-kinds.js";
 
 /**
@@ -34,7 +34,7 @@ interface FrameFields {
  */
 export interface FrameInput extends FrameFields, Partial<Pick<Stored, "receivedAt" | "stamp">> {}
 
-export interface Frame extends FrameFields, Stored {}
+export interface JournalFrame extends FrameFields, Stored {}
 
 /** What the journal adds to every record. */
 export interface Stored {
@@ -96,7 +96,7 @@ export function encodeFrame(
   salt: number,
   topicBack = 0,
 ): number {
-  const view = viewOf(buffer);
+  const view = toDataView(buffer);
   const body = at + prefixBytes;
   const tail = body + bodyHeadBytes + (salt === 0 ? 0 : headCheckBytes);
   const ipBytes = writeText(buffer, tail, input.ip, "latin1");
@@ -131,18 +131,18 @@ export function encodeFrame(
 }
 
 function seal(buffer: Buffer, at: number, end: number, salt: number): void {
-  const view = viewOf(buffer);
+  const view = toDataView(buffer);
   const body = at + prefixBytes;
   if (salt === 0) {
     view.setUint32(at + 4, crc32c(buffer, body, end), true);
     return;
   }
-  const head = headCheckOf(buffer, at, salt);
+  const head = computeHeadCheck(buffer, at, salt);
   view.setUint32(body + bodyHeadBytes, head, true);
   view.setUint32(at + 4, crc32c(buffer, body + bodyHeadBytes + headCheckBytes, end, head), true);
 }
 
-function headCheckOf(buffer: Buffer, at: number, salt: number): number {
+function computeHeadCheck(buffer: Buffer, at: number, salt: number): number {
   const body = at + prefixBytes;
   return crc32c(buffer, body, body + bodyHeadBytes, crc32c(buffer, at, at + 4, salt));
 }
@@ -181,7 +181,7 @@ function writeExtra(buffer: Buffer, at: number, extra: Uint8Array | null): numbe
 }
 
 /** Offset of the record's topic, or of the number that refers to it. */
-function topicAtOf(buffer: Buffer, at: number): number {
+function findTopicStart(buffer: Buffer, at: number): number {
   const body = at + prefixBytes;
   const flags = buffer[body + 1] as number;
   const ipAt = body + bodyHeadBytes + ((flags & flagBits.headCheck) === 0 ? 0 : headCheckBytes);
@@ -189,21 +189,21 @@ function topicAtOf(buffer: Buffer, at: number): number {
 }
 
 /** How many bytes before the record at `at` the one that holds its topic begins; 0 if the record itself holds it. */
-export function topicBackOf(buffer: Buffer, at: number): number {
+export function readTopicDistance(buffer: Buffer, at: number): number {
   const flags = buffer[at + prefixBytes + 1] as number;
-  return (flags & flagBits.topicBack) === 0 ? 0 : buffer.readUInt32LE(topicAtOf(buffer, at));
+  return (flags & flagBits.topicBack) === 0 ? 0 : buffer.readUInt32LE(findTopicStart(buffer, at));
 }
 
 /** The topic that the record at `at` holds. */
-export function topicOf(buffer: Buffer, at: number): string {
-  const topicAt = topicAtOf(buffer, at);
+export function decodeTopic(buffer: Buffer, at: number): string {
+  const topicAt = findTopicStart(buffer, at);
   return buffer.toString("utf8", topicAt, topicAt + buffer.readUInt16LE(at + prefixBytes + 54));
 }
 
 /** The envelope whose topic other records of the segment may find in the record at `at`, or null. */
-export function sharesTopicOf(buffer: Buffer, at: number): number | null {
+export function readSharedTopicStart(buffer: Buffer, at: number): number | null {
   const body = at + prefixBytes;
-  const holds = buffer[body] === recordKinds.entry && topicBackOf(buffer, at) === 0;
+  const holds = buffer[body] === recordKinds.entry && readTopicDistance(buffer, at) === 0;
   return holds ? buffer.readDoubleLE(body + 40) : null;
 }
 
@@ -211,13 +211,13 @@ export function sharesTopicOf(buffer: Buffer, at: number): number | null {
  * The record at `at`; its payload and extra are views of `buffer`. `topics` holds, by offset, the topics of records
  * that refer to another record; such a topic is empty if absent.
  */
-export function decodeFrame(buffer: Buffer, at: number, topics?: ReadonlyMap<number, string>): Frame {
-  const view = viewOf(buffer);
+export function decodeFrame(buffer: Buffer, at: number, topics?: ReadonlyMap<number, string>): JournalFrame {
+  const view = toDataView(buffer);
   const body = at + prefixBytes;
   const end = body + view.getUint32(at, true);
   const flags = buffer[body + 1] as number;
   const refers = (flags & flagBits.topicBack) !== 0;
-  const topicAt = topicAtOf(buffer, at);
+  const topicAt = findTopicStart(buffer, at);
   const ipAt = topicAt - (buffer[body + 52] as number);
   const topicEnd = topicAt + (refers ? topicBackBytes : view.getUint16(body + 54, true));
   const hasExtra = buffer[body + 53] === 1;
@@ -250,7 +250,7 @@ export type RecordPeek = Readonly<
 
 /** Fields that an index needs, read without decoding the rest. */
 export function peekRecord(buffer: Buffer, at: number): RecordPeek {
-  const view = viewOf(buffer);
+  const view = toDataView(buffer);
   const body = at + prefixBytes;
   return {
     kind: buffer[body] as number,
@@ -287,5 +287,5 @@ export function isGenuineHead(buffer: Buffer, at: number, end: number, salt: num
   const body = at + prefixBytes;
   if (body + bodyHeadBytes + headCheckBytes > end) return false;
   if (((buffer[body + 1] as number) & flagBits.headCheck) === 0) return false;
-  return buffer.readUInt32LE(body + bodyHeadBytes) === headCheckOf(buffer, at, salt);
+  return buffer.readUInt32LE(body + bodyHeadBytes) === computeHeadCheck(buffer, at, salt);
 }

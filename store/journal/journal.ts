@@ -4,11 +4,11 @@ import { nextTurn } from "../lib/turns.js";
 import { type Batch, createBatches } from "./batch.js";
 import { createCommitWaiters } from "./commit-waiters.js";
 import { frameBytesMax, type RecordPeek } from "./frame.js";
-import { createPatientWriter } from "./patient-writer.js";
+import { createRetryingWriter } from "./patient-writer.js";
 import { type JournalReader, openJournalReader } from "./reader.js";
 import type { JournalInput } from "./record.js";
-import { frameOf } from "./record-codecs.js";
-import { journalDamage, recover } from "./recover.js";
+import { toFrameInput } from "./record-codecs.js";
+import { journalDamage, recoverJournal } from "./recover.js";
 import { recordBytesLimit } from "./scan.js";
 import type { Segment } from "./segment.js";
 import { keepOnDisk, type SegmentKeeping } from "./segment-keeping.js";
@@ -75,7 +75,7 @@ export interface Journal {
 
 /** After a lost end, ids begin at a multiple of this, so that those of the lost records are not given again. */
 const idBlock = 2 ** 20;
-const toldEveryMs = 60_000;
+const loggedEveryMs = 60_000;
 /** The salt of a batch whose segment does not exist yet: the batch is resealed for it. */
 const unknownSalt = 1;
 
@@ -87,7 +87,7 @@ const unknownSalt = 1;
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const base = options.shard * idsPerShard;
   const keeping = options.keeping ?? keepOnDisk(options.dir);
-  const recovered = await recover({ ...options, keeping }).catch(async (error: unknown) => {
+  const recovered = await recoverJournal({ ...options, keeping }).catch(async (error: unknown) => {
     await keeping.close();
     throw error;
   });
@@ -98,7 +98,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   const writer = createJournalWriter(options, keeping, recovered);
   const waiters = createCommitWaiters();
   const { dir, freeBytesMin } = options;
-  const patient = createPatientWriter(writer, { dir, freeBytesMin, retryMs: keeping.retryMs, onStopped });
+  const patient = createRetryingWriter(writer, { dir, freeBytesMin, retryMs: keeping.retryMs, onStopped });
   const createBatch = createBatches();
   const tail = createTail();
   let pending: Batch | null = null;
@@ -106,14 +106,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let committing: Promise<void> | null = null;
   let isStopped = false;
   /** When it was last told that nothing can be written. */
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   let closing = false;
   /** Records that come now are never committed, and never acknowledged. */
   let closed = false;
   const commitTimes: ((seconds: number, records: number) => void)[] = [];
 
   function append(input: JournalInput, done?: (id: number) => void): number {
-    const frame = frameOf(input);
+    const frame = toFrameInput(input);
     if (frameBytesMax(frame) > recordBytesLimit) {
       throw new StoreError(
         "LIMIT",
@@ -147,7 +147,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
         tail.keep(segment, position, batch.views());
         const { onRecord } = options;
         if (onRecord !== undefined) batch.visit((at, record) => onRecord(segment, position + at, record));
-        batch.settle(tellFault);
+        batch.settle(reportFault);
         options.onCommit?.();
         waiters.wakeUpTo(committedID);
       }
@@ -158,7 +158,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 
   /** The record is kept, but its immediate effect has failed, as it also may when the record is read again. */
-  function tellFault(id: number, error: unknown): void {
+  function reportFault(id: number, error: unknown): void {
     options.onFault?.(new Error(`cannot act on record ${id}: ${asError(error).message}`, { cause: error }));
   }
 
@@ -175,10 +175,10 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   function onStopped(reason: string | null): void {
     // Why a log is away is another thing with each attempt: another broker, another number of milliseconds.
-    const isTold = isStopped && performance.now() - toldAt < toldEveryMs;
+    const isLogged = isStopped && performance.now() - loggedAt < loggedEveryMs;
     isStopped = reason !== null;
-    if (reason !== null && !isTold) {
-      toldAt = performance.now();
+    if (reason !== null && !isLogged) {
+      loggedAt = performance.now();
       options.onTrouble?.(new Error(`cannot write the journal: ${reason}`));
     }
     // Callers that wait for a commit look again why it does not come.

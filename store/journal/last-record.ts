@@ -10,13 +10,13 @@ export async function lastRecordID(dir: string): Promise<number> {
   for (const name of names.reverse()) {
     const found = await readSegmentFile(join(dir, name));
     if (found === null) continue;
-    const id = await lastOf(found.segment);
+    const id = await readLastID(found.segment);
     if (id > 0) return id;
   }
   return 0;
 }
 
-async function lastOf(segment: Segment): Promise<number> {
+async function readLastID(segment: Segment): Promise<number> {
   if (segment.bytes <= segmentHeadBytes) return segment.afterID;
   const walk = await walkSegment(
     segment,

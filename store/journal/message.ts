@@ -14,7 +14,7 @@ export interface MessageProperties {
 }
 
 /** The options of a subscription to a topic filter (MQTT 5.0 §3.8.3.1); below 5.0 only the QoS is given. */
-export interface Subscription {
+export interface MqttSubscription {
   readonly qos: 0 | 1 | 2;
   /** Leaves out messages that the same connection has published. */
   readonly noLocal: boolean;

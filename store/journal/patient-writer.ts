@@ -9,7 +9,7 @@ import type { JournalWriter } from "./writer.js";
 
 const freeCheckMs = 1000;
 
-interface PatientWriterOptions {
+interface RetryingWriterOptions {
   readonly dir: string;
   /** Below this much free space nothing is written. */
   readonly freeBytesMin: number;
@@ -19,7 +19,7 @@ interface PatientWriterOptions {
 }
 
 /** Writes to a disk that may be full or away for a while. */
-interface PatientWriter {
+interface RetryingWriter {
   /**
    * Why nothing can be written, or null. Checked between writes too, so that a full disk is known before a batch meets
    * it.
@@ -36,7 +36,7 @@ interface PatientWriter {
   stopTrying(): Promise<void>;
 }
 
-export function createPatientWriter(writer: JournalWriter, options: PatientWriterOptions): PatientWriter {
+export function createRetryingWriter(writer: JournalWriter, options: RetryingWriterOptions): RetryingWriter {
   let stopped: string | null = null;
   let isWriting = false;
   let isClosing = false;

@@ -12,7 +12,7 @@ export function writeProperties(from: MessageProperties): WrittenProperties {
   return { ...rest, correlationData: Buffer.from(correlationData).toString("base64") };
 }
 
-export function readProperties({ correlationData, ...rest }: WrittenProperties): MessageProperties {
+export function decodeProperties({ correlationData, ...rest }: WrittenProperties): MessageProperties {
   if (correlationData === undefined) return rest;
   return { ...rest, correlationData: Buffer.from(correlationData, "base64") };
 }

@@ -1,4 +1,4 @@
-import { decodeFrame, encodeFrame, type Frame, type FrameInput, frameBytesMax } from "./frame.js";
+import { decodeFrame, encodeFrame, type FrameInput, frameBytesMax, type JournalFrame } from "./frame.js";
 import type {
   BatchEnd,
   Connect,
@@ -6,20 +6,20 @@ import type {
   Denial,
   Disconnect,
   Downlink,
-  Downlinks,
-  Entry,
+  DownlinksRecord,
+  EntryRecord,
   Expanded,
   Inbox,
   JournalInput,
   JournalRecord,
   Platform,
-  Received,
+  ReceivedRecord,
   Release,
   SessionEnd,
   SnapshotPart,
   Subscribe,
   Unsubscribe,
-  Uplink,
+  UplinkRecord,
 } from "./record.js";
 import { type RecordKind, recordKinds } from "./record-kinds.js";
 
@@ -29,7 +29,7 @@ import { type RecordKind, recordKinds } from "./record-kinds.js";
  */
 interface Codec<Input extends JournalInput> {
   toFrame(record: Input): FrameInput;
-  fromFrame(frame: Frame): JournalRecord<Input>;
+  fromFrame(frame: JournalFrame): JournalRecord<Input>;
 }
 
 const nothing = new Uint8Array(0);
@@ -46,7 +46,7 @@ const unused = {
   payload: nothing,
 } as const;
 
-const uplink: Codec<Uplink> = {
+const uplink: Codec<UplinkRecord> = {
   toFrame: (record) => ({
     kind: record.kind,
     tenant: record.tenant,
@@ -84,7 +84,7 @@ const uplink: Codec<Uplink> = {
   }),
 };
 
-const entry: Codec<Entry> = {
+const entry: Codec<EntryRecord> = {
   toFrame: (record) => ({
     ...unused,
     kind: record.kind,
@@ -126,7 +126,7 @@ const expanded: Codec<Expanded> = {
     text: topic,
   }),
   fromFrame: (frame) => ({
-    ...storedOf(frame),
+    ...toStoredFields(frame),
     kind: recordKinds.expanded,
     envelope: frame.connection,
     refusedEntries: frame.number,
@@ -146,7 +146,7 @@ const connect: Codec<Connect> = {
     payload,
   }),
   fromFrame: (frame) => ({
-    ...storedOf(frame),
+    ...toStoredFields(frame),
     kind: recordKinds.connect,
     session: frame.session,
     clientID: frame.text,
@@ -185,7 +185,7 @@ const denial: Codec<Denial> = {
     text: clientID,
   }),
   fromFrame: (frame) => ({
-    ...storedOf(frame),
+    ...toStoredFields(frame),
     kind: recordKinds.denial,
     session: frame.session,
     clientID: frame.text,
@@ -228,7 +228,7 @@ const release: Codec<Release> = {
   fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.release, messageID: frame.number }),
 };
 
-const received: Codec<Received> = {
+const received: Codec<ReceivedRecord> = {
   toFrame: ({ messageID, ...record }) => ({ ...unused, ...record, number: messageID }),
   fromFrame: (frame) => ({ ...inSession(frame), kind: recordKinds.received, messageID: frame.number }),
 };
@@ -250,12 +250,12 @@ const delivered: Codec<Delivered> = {
 
 const downlink: Codec<Downlink> = {
   toFrame: ofDownlink,
-  fromFrame: (frame) => ({ ...messageOf(frame), kind: recordKinds.downlink, details: frame.extra }),
+  fromFrame: (frame) => ({ ...toMessageFields(frame), kind: recordKinds.downlink, details: frame.extra }),
 };
 
-const downlinks: Codec<Downlinks> = {
+const downlinks: Codec<DownlinksRecord> = {
   toFrame: ofDownlink,
-  fromFrame: (frame) => ({ ...messageOf(frame), kind: recordKinds.downlinks, details: frame.extra }),
+  fromFrame: (frame) => ({ ...toMessageFields(frame), kind: recordKinds.downlinks, details: frame.extra }),
 };
 
 const inbox: Codec<Inbox> = {
@@ -267,7 +267,7 @@ const inbox: Codec<Inbox> = {
     extra: details,
   }),
   fromFrame: (frame) => ({
-    ...storedOf(frame),
+    ...toStoredFields(frame),
     kind: recordKinds.inbox,
     session: frame.session,
     clientID: frame.text,
@@ -278,7 +278,7 @@ const inbox: Codec<Inbox> = {
 const sessionEnd: Codec<SessionEnd> = {
   toFrame: ({ clientID, ...record }) => ({ ...unused, ...record, connection: 0, text: clientID }),
   fromFrame: (frame) => ({
-    ...storedOf(frame),
+    ...toStoredFields(frame),
     kind: recordKinds.sessionEnd,
     session: frame.session,
     clientID: frame.text,
@@ -311,7 +311,7 @@ const snapshotPart: Codec<SnapshotPart> = {
     ip: "",
   }),
   fromFrame: (frame) => {
-    const { ip: _, ...stored } = storedOf(frame);
+    const { ip: _, ...stored } = toStoredFields(frame);
     return {
       ...stored,
       kind: recordKinds.snapshotPart,
@@ -323,21 +323,21 @@ const snapshotPart: Codec<SnapshotPart> = {
   },
 };
 
-function ofDownlink({ topic, details, ...record }: Downlink | Downlinks): FrameInput {
+function ofDownlink({ topic, details, ...record }: Downlink | DownlinksRecord): FrameInput {
   return { ...unused, ...record, connection: 0, session: 0, ip: "", text: topic, extra: details };
 }
 
-function messageOf(frame: Frame) {
-  const { ip: _, ...stored } = storedOf(frame);
+function toMessageFields(frame: JournalFrame) {
+  const { ip: _, ...stored } = toStoredFields(frame);
   return { ...stored, qos: frame.qos, topic: frame.text, payload: frame.payload };
 }
 
-function storedOf({ id, receivedAt, stamp, tenant, device, ip }: Frame) {
+function toStoredFields({ id, receivedAt, stamp, tenant, device, ip }: JournalFrame) {
   return { id, receivedAt, stamp, tenant, device, ip };
 }
 
-function inSession(frame: Frame) {
-  return { ...storedOf(frame), connection: frame.connection, session: frame.session };
+function inSession(frame: JournalFrame) {
+  return { ...toStoredFields(frame), connection: frame.connection, session: frame.session };
 }
 
 const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kind: Kind }>> } = {
@@ -361,10 +361,10 @@ const codecs: { readonly [Kind in RecordKind]: Codec<Extract<JournalInput, { kin
   [recordKinds.snapshotPart]: snapshotPart,
 };
 
-const codecOf = (kind: RecordKind): Codec<JournalInput> => codecs[kind] as unknown as Codec<JournalInput>;
+const findCodec = (kind: RecordKind): Codec<JournalInput> => codecs[kind] as unknown as Codec<JournalInput>;
 
-export function frameOf(record: JournalInput): FrameInput {
-  return codecOf(record.kind).toFrame(record);
+export function toFrameInput(record: JournalInput): FrameInput {
+  return findCodec(record.kind).toFrame(record);
 }
 
 /** The record at `at`; its payload and details are views of `buffer`. For `topics`, see decodeFrame. */
@@ -374,12 +374,12 @@ export function decodeRecord(
   topics?: ReadonlyMap<number, string>,
 ): JournalRecord {
   const frame = decodeFrame(buffer, at, topics);
-  return codecOf(frame.kind).fromFrame(frame);
+  return findCodec(frame.kind).fromFrame(frame);
 }
 
 /** The record alone in a buffer, encoded as in a segment of format 1, without a salt. */
 export function encodedRecord(record: JournalRecord): Buffer {
-  const frame = frameOf(record);
+  const frame = toFrameInput(record);
   const buffer = Buffer.alloc(frameBytesMax(frame));
   const end = encodeFrame(buffer, 0, frame, record.id, record.receivedAt, record.stamp, 0);
   return buffer.subarray(0, end);
@@ -397,6 +397,6 @@ export function copyRecord(record: JournalRecord): JournalRecord {
 
 /** Bytes of the record's text, details and payload. */
 export function contentBytes(record: JournalRecord): number {
-  const { text, extra, payload } = frameOf(record);
+  const { text, extra, payload } = toFrameInput(record);
   return text.length + (extra?.length ?? 0) + payload.length;
 }

@@ -1,5 +1,5 @@
-import type { MessageProperties, PlatformSubscription, Subscription, Will } from "./message.js";
-import { readProperties, type WrittenProperties, writeProperties } from "./properties.js";
+import type { MessageProperties, MqttSubscription, PlatformSubscription, Will } from "./message.js";
+import { decodeProperties, type WrittenProperties, writeProperties } from "./properties.js";
 
 /**
  * Details of some kinds of records besides their fixed fields, as JSON text with short member names, because there are
@@ -66,7 +66,7 @@ export interface DisconnectDetails {
   readonly endedAt: number | null;
 }
 
-export type SubscribeDetails = Pick<Subscription, "retainHandling" | "identifier">;
+export type SubscribeDetails = Pick<MqttSubscription, "retainHandling" | "identifier">;
 
 interface WrittenMessage {
   readonly p?: WrittenProperties;
@@ -147,7 +147,7 @@ const sentAtKey = Buffer.from('"s":');
  * The `sentAt` alone, without reading anything else of the details: whoever needs only that must not fail at a property.
  * Within texts JSON escapes quotes, and no member of the properties has this name, so that the key stands once.
  */
-export function sentAtOf(details: Encoded<UplinkDetails> | null): number | null {
+export function readSentAt(details: Encoded<UplinkDetails> | null): number | null {
   if (details === null) return null;
   const bytes = Buffer.from(details.buffer, details.byteOffset, details.byteLength);
   const at = bytes.indexOf(sentAtKey);
@@ -259,7 +259,7 @@ function ofProperties(from: MessageProperties | null): { p?: WrittenProperties }
 }
 
 function readMaybe(from: WrittenProperties | undefined): MessageProperties | null {
-  return from === undefined ? null : readProperties(from);
+  return from === undefined ? null : decodeProperties(from);
 }
 
 function encode(value: object): Uint8Array {

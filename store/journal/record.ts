@@ -31,7 +31,7 @@ interface OfSession extends OfDevice {
 }
 
 /** A message of a device. */
-export interface Uplink extends OfSession {
+export interface UplinkRecord extends OfSession {
   readonly kind: typeof recordKinds.uplink;
   /** Packet identifier; 0 at QoS 0. */
   readonly messageID: number;
@@ -108,7 +108,7 @@ export interface Release extends OfSession {
 }
 
 /** PUBREC of a message to a client. */
-export interface Received extends OfSession {
+export interface ReceivedRecord extends OfSession {
   readonly kind: typeof recordKinds.received;
   readonly messageID: number;
 }
@@ -133,7 +133,7 @@ export interface Downlink {
 }
 
 /** One message from us to sessions of several devices; the details name them, and `device` is 0. */
-export interface Downlinks extends Omit<Downlink, "kind" | "details"> {
+export interface DownlinksRecord extends Omit<Downlink, "kind" | "details"> {
   readonly kind: typeof recordKinds.downlinks;
   readonly details: Encoded<DownlinksDetails> | null;
 }
@@ -172,7 +172,7 @@ interface OfEnvelope extends OfDevice {
 }
 
 /** An entry of an envelope: a message of the device that it concerns. */
-export interface Entry extends OfEnvelope {
+export interface EntryRecord extends OfEnvelope {
   readonly kind: typeof recordKinds.entry;
   /** Its place among the entries of the envelope, from 0 to 65,535. */
   readonly ordinal: number;
@@ -206,7 +206,7 @@ export interface SnapshotPart {
 
 /** A record as the writer receives it; the journal adds id, receipt time and stamp. */
 export type JournalInput =
-  | Uplink
+  | UplinkRecord
   | Connect
   | Disconnect
   | Denial
@@ -214,14 +214,14 @@ export type JournalInput =
   | Unsubscribe
   | Platform
   | Release
-  | Received
+  | ReceivedRecord
   | Delivered
   | Downlink
-  | Downlinks
+  | DownlinksRecord
   | Inbox
   | SessionEnd
   | BatchEnd
-  | Entry
+  | EntryRecord
   | Expanded
   | SnapshotPart;
 
@@ -231,7 +231,7 @@ export type JournalRecord<Input extends JournalInput = JournalInput> = Input ext
   : never;
 
 /** A message of a device, either an uplink or an entry of an envelope. */
-export type MessageRecord = JournalRecord<Uplink | Entry>;
+export type MessageRecord = JournalRecord<UplinkRecord | EntryRecord>;
 
 export function isMessage(record: JournalRecord): record is MessageRecord {
   return record.kind === recordKinds.uplink || record.kind === recordKinds.entry;
@@ -254,7 +254,7 @@ export function isOfConnection(record: JournalRecord): record is ConnectionRecor
 }
 
 /** The id of the record's connection, which is that of its connect record; 0 if it concerns none. */
-export function connectionOf(record: JournalRecord): number {
+export function findConnectionID(record: JournalRecord): number {
   if (record.kind === recordKinds.connect) return record.id;
   return "connection" in record ? record.connection : 0;
 }

@@ -7,9 +7,9 @@ import {
   isIntact,
   peekRecord,
   type RecordPeek,
+  readSharedTopicStart,
   recordHeadBytes,
   recordSize,
-  sharesTopicOf,
 } from "./frame.js";
 import { walkSegment } from "./reader.js";
 import { cutTail, listSegments, type Segment } from "./segment.js";
@@ -46,7 +46,7 @@ export interface Recovered {
 }
 
 /** Lists the segments, reads the newest, and cuts off the remains of a commit that never ended. */
-export async function recover(options: RecoverOptions): Promise<Recovered> {
+export async function recoverJournal(options: RecoverOptions): Promise<Recovered> {
   const { dir } = options;
   await mkdir(dir, { recursive: true });
   const segments = await listSegments(dir, (file, what, lostBytes) =>
@@ -55,7 +55,7 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
   const stamps = await recoverStamps(options, segments);
   const topics = createSharedTopics();
   const newest = segments.at(-1);
-  tellMissing(options, segments);
+  reportMissing(options, segments);
   if (newest === undefined) {
     return { segments, lastID: null, lastReceivedAt: 0, stamps, lostThrough: null, topics, file: null };
   }
@@ -68,20 +68,20 @@ export async function recover(options: RecoverOptions): Promise<Recovered> {
       const record = peekRecord(buffer, at);
       lastReceivedAt = record.receivedAt;
       stamps.saw(record.stamp);
-      const envelope = sharesTopicOf(buffer, at);
+      const envelope = readSharedTopicStart(buffer, at);
       if (envelope !== null) topics.add(envelope, position);
       options.onRecord?.(newest, position, record);
     },
   );
   const lostThrough = await lostAtEnd(newest, walk);
-  const isWhole = await cutTailOf(newest, walk.intactBytes, lostThrough !== null, options);
+  const isWhole = await cutSegmentTail(newest, walk.intactBytes, lostThrough !== null, options);
   // Segments of earlier formats are still read, but never appended to.
   const file = isWhole && newest.format === newestFormat ? await options.keeping.reopen(newest) : null;
   return { segments, lastID: walk.lastID, lastReceivedAt, stamps, lostThrough, topics, file };
 }
 
 /** Reports missing segments: each segment names the one before it. */
-function tellMissing({ dir, onDamage }: RecoverOptions, segments: readonly Segment[]): void {
+function reportMissing({ dir, onDamage }: RecoverOptions, segments: readonly Segment[]): void {
   for (const [i, { path, previousID, afterID }] of segments.entries()) {
     const before = segments[i - 1];
     if (before === undefined || previousID === null || previousID === before.firstID) continue;
@@ -133,7 +133,7 @@ export function journalDamage(segment: Segment, damage: SegmentDamage): Damage {
 }
 
 /** False if the disk could not hold a copy of the tail: the tail stays, and is not read. */
-async function cutTailOf(
+async function cutSegmentTail(
   segment: Segment,
   intactBytes: number,
   isDamage: boolean,

@@ -83,12 +83,12 @@ export function isSameSegment(
   return one.firstID === other.firstID && one.salt === other.salt;
 }
 
-export function nameOf({ firstID, createdAt, salt }: SegmentName): string {
+export function formatSegmentName({ firstID, createdAt, salt }: SegmentName): string {
   return `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}-${salt.toString(36)}${segmentSuffix}`;
 }
 
 /** The head's contents as far as the file's name tells them. Names of format 1 have no salt. */
-export function headOfName(name: string): SegmentHead | null {
+export function parseSegmentName(name: string): SegmentHead | null {
   const found = /^(\d{16})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,7}))?\.journal$/.exec(name);
   if (found === null) return null;
   const firstID = Number(found[1]);

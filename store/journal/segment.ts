@@ -6,9 +6,9 @@ import { recordBytesLimit } from "./scan.js";
 import {
   decodeHead,
   encodeHead,
-  headOfName,
-  nameOf,
+  formatSegmentName,
   newHead,
+  parseSegmentName,
   type SegmentHead,
   type SegmentPlace,
   segmentHeadBytes,
@@ -30,7 +30,7 @@ export interface OpenSegment {
 /** Makes a segment file and syncs it and its folder. The handle is open for writing. */
 export async function createSegment(dir: string, place: SegmentPlace): Promise<OpenSegment> {
   const head = newHead(place);
-  const path = join(dir, nameOf(head));
+  const path = join(dir, formatSegmentName(head));
   const file = await createDurableFile(path);
   try {
     await file.write([encodeHead(head)], 0);
@@ -80,13 +80,13 @@ export async function listSegments(
     await rename(path, `${path}.void`);
     onDamage(path, "neither head nor name says how to read it: put aside as .void", size);
   }
-  const { valid, voided } = inOrder(segments);
+  const { valid, voided } = orderSegments(segments);
   for (const { path } of voided) await rename(path, `${path}.void`);
   return valid;
 }
 
 /** Oldest first. Voided is one whose first commit failed, so that the next file began with the same id. */
-export function inOrder(segments: readonly Segment[]): {
+export function orderSegments(segments: readonly Segment[]): {
   readonly valid: Segment[];
   readonly voided: Segment[];
 } {
@@ -122,7 +122,7 @@ async function readHead(path: string): Promise<SegmentHead | null> {
 
 /** Takes the head from the name unless it contradicts the first record, if that record is intact. */
 async function headFromName(path: string): Promise<SegmentHead | null> {
-  const named = headOfName(basename(path));
+  const named = parseSegmentName(basename(path));
   if (named === null) return null;
   const file = await open(path, "r");
   try {

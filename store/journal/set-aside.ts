@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalRecord } from "./record.js";
-import { decodeRecord, encodedRecord, frameOf } from "./record-codecs.js";
+import { decodeRecord, encodedRecord, toFrameInput } from "./record-codecs.js";
 import { shardOfID } from "./shard-ids.js";
 
 /** The consumers of the journal's records. */
@@ -9,7 +9,7 @@ export const followers = ["series", "alerts", "sessions"] as const;
 export type Follower = (typeof followers)[number];
 
 /** A record that a follower has left without effect, because the record ended the process that worked on it. */
-export interface Aside {
+export interface DeadLetter {
   readonly follower: Follower;
   /** Journal id. */
   readonly id: number;
@@ -24,54 +24,54 @@ export interface Aside {
 }
 
 /** Records that were set aside. */
-export interface SetAside {
+export interface DeadLetters {
   has(follower: Follower, id: number): boolean;
   /** Ordered by journal id and follower. */
-  all(): readonly Aside[];
-  add(follower: Follower, record: JournalRecord, reason: string, now: number): Promise<Aside>;
+  all(): readonly DeadLetter[];
+  add(follower: Follower, record: JournalRecord, reason: string, now: number): Promise<DeadLetter>;
   /** @throws if it is gone, or is not one of ours */
-  read(aside: Aside): Promise<JournalRecord>;
-  remove(aside: Aside): Promise<void>;
+  read(deadLetter: DeadLetter): Promise<JournalRecord>;
+  remove(deadLetter: DeadLetter): Promise<void>;
 }
 
 /** Where they are kept: the journal drops its segments. */
-interface AsideKeeping {
-  add(aside: Aside, record: Buffer): Promise<void>;
-  read(aside: Aside): Promise<Buffer>;
-  remove(aside: Aside): Promise<void>;
+interface DeadLetterStorage {
+  add(deadLetter: DeadLetter, record: Buffer): Promise<void>;
+  read(deadLetter: DeadLetter): Promise<Buffer>;
+  remove(deadLetter: DeadLetter): Promise<void>;
 }
 
 /** Those of the shards that are open here. */
-interface OpenSetAside extends SetAside {
-  open(asides: readonly Aside[]): void;
+interface OpenDeadLetters extends DeadLetters {
+  open(deadLetters: readonly DeadLetter[]): void;
   letGo(shard: number): void;
 }
 
 const charactersShown = 200;
 const fileName = /^\d+\.(series|alerts|sessions)\.json$/;
 
-const keyOf = ({ follower, id }: Pick<Aside, "follower" | "id">): string => `${id}.${follower}`;
+const formatKey = ({ follower, id }: Pick<DeadLetter, "follower" | "id">): string => `${id}.${follower}`;
 
-export function createSetAside(keeping: AsideKeeping): OpenSetAside {
-  const found = new Map<string, Aside>();
+export function createDeadLetters(keeping: DeadLetterStorage): OpenDeadLetters {
+  const found = new Map<string, DeadLetter>();
   return {
-    has: (follower, id) => found.size > 0 && found.has(keyOf({ follower, id })),
+    has: (follower, id) => found.size > 0 && found.has(formatKey({ follower, id })),
     all: () => [...found.values()].sort((a, b) => a.id - b.id || (a.follower < b.follower ? -1 : 1)),
     add: async (follower, record, reason, now) => {
       const { id, device, receivedAt } = record;
-      const topic = frameOf(record).text.slice(0, charactersShown);
-      const aside: Aside = { follower, id, device, topic, receivedAt, reason, asideAt: now };
-      await keeping.add(aside, encodedRecord(record));
-      found.set(keyOf(aside), aside);
-      return aside;
+      const topic = toFrameInput(record).text.slice(0, charactersShown);
+      const deadLetter: DeadLetter = { follower, id, device, topic, receivedAt, reason, asideAt: now };
+      await keeping.add(deadLetter, encodedRecord(record));
+      found.set(formatKey(deadLetter), deadLetter);
+      return deadLetter;
     },
-    read: async (aside) => decodeRecord(await keeping.read(aside), 0),
-    remove: async (aside) => {
-      await keeping.remove(aside);
-      found.delete(keyOf(aside));
+    read: async (deadLetter) => decodeRecord(await keeping.read(deadLetter), 0),
+    remove: async (deadLetter) => {
+      await keeping.remove(deadLetter);
+      found.delete(formatKey(deadLetter));
     },
-    open: (asides) => {
-      for (const aside of asides) found.set(keyOf(aside), aside);
+    open: (deadLetters) => {
+      for (const deadLetter of deadLetters) found.set(formatKey(deadLetter), deadLetter);
     },
     letGo: (shard) => {
       for (const [key, { id }] of found) if (shardOfID(id) === shard) found.delete(key);
@@ -80,32 +80,32 @@ export function createSetAside(keeping: AsideKeeping): OpenSetAside {
 }
 
 /** The file of an aside: its fields, which are shown, and the record as the journal has it. */
-type Saved = Aside & { readonly record: string };
+type Saved = DeadLetter & { readonly record: string };
 
 /** Opens a folder with one file for each of them. */
-export async function openSetAside(dir: string): Promise<SetAside> {
+export async function openDeadLetters(dir: string): Promise<DeadLetters> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  const pathOf = (aside: Aside): string => join(dir, `${keyOf(aside)}.json`);
-  const asides = createSetAside({
-    add: async (aside, record) => {
-      const saved: Saved = { ...aside, record: record.toString("base64") };
+  const formatPath = (deadLetter: DeadLetter): string => join(dir, `${formatKey(deadLetter)}.json`);
+  const deadLetters = createDeadLetters({
+    add: async (deadLetter, record) => {
+      const saved: Saved = { ...deadLetter, record: record.toString("base64") };
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      await writeWhole(pathOf(aside), JSON.stringify(saved));
+      await writeWhole(formatPath(deadLetter), JSON.stringify(saved));
     },
-    read: async (aside) => {
-      const { record } = JSON.parse(await readFile(pathOf(aside), "utf8")) as Saved;
+    read: async (deadLetter) => {
+      const { record } = JSON.parse(await readFile(formatPath(deadLetter), "utf8")) as Saved;
       return Buffer.from(record, "base64");
     },
-    remove: (aside) => rm(pathOf(aside), { force: true }),
+    remove: (deadLetter) => rm(formatPath(deadLetter), { force: true }),
   });
   for (const name of names.filter((one) => fileName.test(one))) {
-    const { record: _, ...aside } = JSON.parse(await readFile(join(dir, name), "utf8")) as Saved;
-    asides.open([aside]);
+    const { record: _, ...deadLetter } = JSON.parse(await readFile(join(dir, name), "utf8")) as Saved;
+    deadLetters.open([deadLetter]);
   }
-  return asides;
+  return deadLetters;
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {

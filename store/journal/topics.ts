@@ -1,5 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
-import { isIntact, prefixBytes, recordHeadBytes, recordSize, topicBackOf, topicOf } from "./frame.js";
+import {
+  decodeTopic,
+  isIntact,
+  prefixBytes,
+  readTopicDistance,
+  recordHeadBytes,
+  recordSize,
+} from "./frame.js";
 import { recordBytesLimit } from "./scan.js";
 
 /** Topics of records that do not hold their own, by the records' offsets in a buffer. */
@@ -26,7 +33,7 @@ export function createTopicFinder(salt: number): TopicFinder {
     find: async (file, buffer, position, offsets) => {
       let topics: Map<number, string> | null = null;
       for (const at of offsets) {
-        const back = topicBackOf(buffer, at);
+        const back = readTopicDistance(buffer, at);
         if (back === 0) continue;
         const holder = position + at - back;
         let topic = known.get(holder);
@@ -48,7 +55,7 @@ export function createTopicFinder(salt: number): TopicFinder {
 
 function topicIn(buffer: Buffer, at: number, end: number, salt: number): string {
   const size = recordSize(buffer, at, end);
-  return size > 0 && isIntact(buffer, at, size, salt) ? topicOf(buffer, at) : "";
+  return size > 0 && isIntact(buffer, at, size, salt) ? decodeTopic(buffer, at) : "";
 }
 
 async function readTopic(file: FileHandle, at: number, salt: number): Promise<string> {

@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { walkSegment } from "./reader.js";
-import { inOrder, readSegmentFile, type Segment } from "./segment.js";
+import { orderSegments, readSegmentFile, type Segment } from "./segment.js";
 import { segmentHeadBytes } from "./segment-head.js";
 import { describeDamage } from "./walk.js";
 
@@ -35,7 +35,7 @@ export async function verifyJournal(
       onFault(path, "neither its head nor its name says how to read it");
     }
   }
-  const { valid } = inOrder(segments);
+  const { valid } = orderSegments(segments);
   for (const [i, segment] of valid.entries()) {
     const before = valid[i - 1];
     if (before !== undefined && segment.previousID !== null && segment.previousID !== before.firstID)

@@ -58,7 +58,7 @@ export function createSegmentWalk(
   let damagedID = 0;
 
   /** Reports the damage between the last record and `id`, the one that follows. */
-  function tell(id: number): void {
+  function reportRecord(id: number): void {
     const lost = id > lastID + 1 ? ([lastID + 1, id - 1] as const) : null;
     if (lost !== null || damagedBytes > 0) onDamage({ position: intactBytes, bytes: damagedBytes, lost });
     damagedBytes = 0;
@@ -80,7 +80,7 @@ export function createSegmentWalk(
           damagedBytes += stretch.value[1] - stretch.value[0];
         }
         const { id } = peekRecord(buffer, at);
-        tell(id);
+        reportRecord(id);
         lastID = id;
         intactBytes = from + at + 8 + buffer.readUInt32LE(at);
       }
@@ -97,7 +97,7 @@ export function createSegmentWalk(
     pass: ({ bytes, offsets, lastID: last }) => {
       const from = position;
       const first = offsets[0];
-      if (first !== undefined) tell(peekRecord(bytes, first).id);
+      if (first !== undefined) reportRecord(peekRecord(bytes, first).id);
       lastID = last;
       position += bytes.length;
       intactBytes = position;
@@ -116,7 +116,7 @@ export function createSegmentWalk(
       return damagedID;
     },
     end: (last) => {
-      tell(last + 1);
+      reportRecord(last + 1);
       lastID = Math.max(lastID, last);
     },
   };

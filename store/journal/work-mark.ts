@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Records of the journal after `after`, up to `through`. */
-export interface Span {
+export interface RecordSpan {
   readonly after: number;
   readonly through: number;
 }
@@ -10,9 +10,9 @@ export interface Span {
 /** The work of a follower of the journal. */
 export interface Work {
   /** The span begun and not yet settled, or null. */
-  readonly work: Span | null;
+  readonly work: RecordSpan | null;
   /** The span in which earlier starts ended, and how many have ended since it was narrowed to a single record. */
-  readonly suspect: (Span & { readonly ends: number }) | null;
+  readonly suspect: (RecordSpan & { readonly ends: number }) | null;
 }
 
 /** Where a follower notes its present work, for the next start if this one ends in the middle of it. */
@@ -74,6 +74,6 @@ export function readWork(text: string): Work {
 
 function isSpan(span: unknown): boolean {
   if (typeof span !== "object" || span === null) return false;
-  const { after, through } = span as Partial<Span>;
+  const { after, through } = span as Partial<RecordSpan>;
   return Number.isSafeInteger(after) && Number.isSafeInteger(through) && Number(after) < Number(through);
 }

@@ -1,4 +1,4 @@
-import { type Decimal, decimalOf, nearest } from "./decimal.js";
+import { type Decimal, nearest, toDecimal } from "./decimal.js";
 
 /**
  * Times that are written as bare numbers, by one rule wherever they stand: below 1e11 seconds, below 1e14 milliseconds,
@@ -11,7 +11,7 @@ export function microsOfNumber(value: number | bigint): number | null {
   if (typeof value === "bigint") return microsOfDecimal({ digits: value, scale: 0 });
   const size = Math.abs(value);
   if (!(size < 1e21)) return null;
-  if (!Number.isInteger(value) || size >= 1e17) return microsOfDecimal(decimalOf(value));
+  if (!Number.isInteger(value) || size >= 1e17) return microsOfDecimal(toDecimal(value));
   const micros = size < 1e11 ? value * 1e6 : size < 1e14 ? value * 1e3 : value;
   return Math.abs(micros) < 2 ** 53 ? micros : null;
 }

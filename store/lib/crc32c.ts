@@ -1,4 +1,4 @@
-import { viewOf } from "./data-view.js";
+import { toDataView } from "./data-view.js";
 
 /**
  * CRC-32C (Castagnoli, RFC 3720 B.4), reflected polynomial 0x82f63b78, eight bytes a step ("slicing by 8": Kounavis and
@@ -20,7 +20,7 @@ for (let at = 256; at < tables.length; at++) {
 /** The checksum of `bytes[from, to)` as an unsigned 32-bit integer; `seed` is the checksum of the bytes before them. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length, seed = 0): number {
   const t = tables;
-  const view = viewOf(bytes);
+  const view = toDataView(bytes);
   let crc = ~seed;
   let at = from;
   for (; at + 8 <= to; at += 8) {

@@ -7,14 +7,14 @@ export interface Decimal {
 const numberForm = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /** Expects a finite number. */
-export function decimalOf(value: number): Decimal {
+export function toDecimal(value: number): Decimal {
   const [, whole = "0", fraction = "", exponent = "0"] = numberForm.exec(String(value)) ?? [];
   const scale = fraction.length - Number(exponent);
   const digits = BigInt(whole + fraction);
   return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
 }
 
-export function sumOf(a: Decimal, b: Decimal): Decimal {
+export function addDecimals(a: Decimal, b: Decimal): Decimal {
   const scale = Math.max(a.scale, b.scale);
   const at = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own);
   return { digits: at(a) + at(b), scale };

@@ -10,7 +10,7 @@ interface FairQueue {
    * @throws StoreError UNAVAILABLE if this payer, or all payers together, have too much waiting; also later, if the
    * work gives way to one of a payer that has none waiting
    */
-  run<T>(payer: string, work: () => Promise<T>): Promise<T>;
+  run<T>(fairnessKey: string, work: () => Promise<T>): Promise<T>;
 }
 
 interface Waiting {
@@ -39,26 +39,27 @@ export function createFairQueue(max: number): FairQueue {
   let isRunning = false;
 
   /** A payer that comes, or comes back, is one turn ahead of those that wait, however many they have had. */
-  function turnsOf(payer: string): number {
+  function countTurns(fairnessKey: string): number {
     let least = Number.POSITIVE_INFINITY;
     for (const one of waiting.keys()) least = Math.min(least, turns.get(one) ?? 0);
-    const had = turns.get(payer) ?? 0;
-    return waiting.has(payer) || least === Number.POSITIVE_INFINITY ? had : Math.max(had, least - 1);
+    const had = turns.get(fairnessKey) ?? 0;
+    return waiting.has(fairnessKey) || least === Number.POSITIVE_INFINITY ? had : Math.max(had, least - 1);
   }
 
   /** The next work of the payer that has had the fewest turns; that payer then goes to the end. */
   function next(): Waiting | undefined {
-    let payer: string | undefined;
+    let fairnessKey: string | undefined;
     for (const one of waiting.keys()) {
-      if (payer === undefined || (turns.get(one) ?? 0) < (turns.get(payer) ?? 0)) payer = one;
+      if (fairnessKey === undefined || (turns.get(one) ?? 0) < (turns.get(fairnessKey) ?? 0))
+        fairnessKey = one;
     }
-    if (payer === undefined) return undefined;
-    const [first, ...others] = waiting.get(payer) ?? [];
-    waiting.delete(payer);
-    if (others.length > 0) waiting.set(payer, others);
-    const had = (turns.get(payer) ?? 0) + 1;
-    turns.delete(payer);
-    turns.set(payer, had);
+    if (fairnessKey === undefined) return undefined;
+    const [first, ...others] = waiting.get(fairnessKey) ?? [];
+    waiting.delete(fairnessKey);
+    if (others.length > 0) waiting.set(fairnessKey, others);
+    const had = (turns.get(fairnessKey) ?? 0) + 1;
+    turns.delete(fairnessKey);
+    turns.set(fairnessKey, had);
     const [oldest] = turns.keys();
     if (turns.size > rememberedMax && oldest !== undefined) turns.delete(oldest);
     return first;
@@ -72,33 +73,33 @@ export function createFairQueue(max: number): FairQueue {
   }
 
   /** Makes another payer's last work give way to a payer that has none; false if no payer has more than it. */
-  function makeRoom(payer: string): boolean {
+  function freePlace(fairnessKey: string): boolean {
     let most: string | undefined;
-    const weigh = (one: string): number => (waiting.get(one)?.length ?? 0) * 2 ** 40 + turnsOf(one);
+    const weigh = (one: string): number => (waiting.get(one)?.length ?? 0) * 2 ** 40 + countTurns(one);
     for (const one of waiting.keys()) if (most === undefined || weigh(one) > weigh(most)) most = one;
-    if (most === undefined || shares.held(payer) > 0) return false;
+    if (most === undefined || shares.held(fairnessKey) > 0) return false;
     const theirs = waiting.get(most) ?? [];
-    if (theirs.length === 1 && turnsOf(most) <= turnsOf(payer)) return false;
+    if (theirs.length === 1 && countTurns(most) <= countTurns(fairnessKey)) return false;
     theirs.pop()?.giveWay();
     if (theirs.length === 0) waiting.delete(most);
     return true;
   }
 
   return {
-    run: <T>(payer: string, work: () => Promise<T>): Promise<T> => {
-      if (!shares.take(payer, 1) && !(makeRoom(payer) && shares.take(payer, 1)))
+    run: <T>(fairnessKey: string, work: () => Promise<T>): Promise<T> => {
+      if (!shares.take(fairnessKey, 1) && !(freePlace(fairnessKey) && shares.take(fairnessKey, 1)))
         return Promise.reject(tooMany());
       return new Promise<T>((resolve, reject) => {
         const begin = (): Promise<void> =>
           work()
             .then(resolve, reject)
-            .finally(() => shares.give(payer, 1));
+            .finally(() => shares.give(fairnessKey, 1));
         const giveWay = (): void => {
-          shares.give(payer, 1);
+          shares.give(fairnessKey, 1);
           reject(tooMany());
         };
-        turns.set(payer, turnsOf(payer));
-        waiting.set(payer, [...(waiting.get(payer) ?? []), { begin, giveWay }]);
+        turns.set(fairnessKey, countTurns(fairnessKey));
+        waiting.set(fairnessKey, [...(waiting.get(fairnessKey) ?? []), { begin, giveWay }]);
         if (!isRunning) void workOff();
       });
     },

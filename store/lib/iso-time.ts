@@ -45,12 +45,12 @@ function readDate(isExtended: boolean): number {
   const month = readDigits(2);
   if (isExtended && !skip(dash)) return Number.NaN;
   const day = readDigits(2);
-  if (!(month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month))) return Number.NaN;
+  if (!(month >= 1 && month <= 12 && day >= 1 && day <= countDays(year, month))) return Number.NaN;
   // Date.UTC takes the first hundred years for others; the calendar repeats itself after four hundred.
   return Date.UTC(year + 400, month - 1, day) - 146_097 * dayMs;
 }
 
-function daysOf(year: number, month: number): number {
+function countDays(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

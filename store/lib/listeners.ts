@@ -5,7 +5,7 @@ interface Listeners<Args extends readonly unknown[]> {
   tell(...args: Args): void;
 }
 
-export function createListeners<Args extends readonly unknown[]>(): Listeners<Args> {
+export function createListenerSet<Args extends readonly unknown[]>(): Listeners<Args> {
   const all = new Set<(...args: Args) => void>();
   return {
     add: (listener) => {

@@ -2,22 +2,22 @@
  * Waiting works, by payer: payers take turns, and the works of each go in the order of asking. A payer that was served
  * goes to the end, so that one with hundreds of works delays only itself.
  */
-interface RoundRobin<Payer, Work extends object> {
+interface RoundRobin<FairnessKey, Work extends object> {
   /** Adds a work after the payer's others. Each work is there only once. */
-  push(payer: Payer, work: Work): void;
+  push(payer: FairnessKey, work: Work): void;
   /**
    * The first work of each payer, in the order of their turns. A payer served meanwhile comes again with its next work,
    * and so does a new payer.
    */
-  firsts(): Generator<readonly [payer: Payer, first: Work], void>;
+  firsts(): Generator<readonly [payer: FairnessKey, first: Work], void>;
   /** Takes the payer's first work, which ends its turn. */
-  serve(payer: Payer): Work | undefined;
+  serve(payer: FairnessKey): Work | undefined;
   /** Takes the first work of the payer whose turn it is. */
   next(): Work | undefined;
   /** Takes out a work that no longer waits; its payer keeps its place. */
-  remove(payer: Payer, work: Work): void;
+  remove(payer: FairnessKey, work: Work): void;
   /** Whether the payer has waiting works. */
-  has(payer: Payer): boolean;
+  has(payer: FairnessKey): boolean;
   /** How many works wait. */
   readonly size: number;
 }
@@ -29,23 +29,23 @@ interface Queue<Work> {
   first: Work;
 }
 
-export function createRoundRobin<Payer, Work extends object>(): RoundRobin<Payer, Work> {
+export function createRoundRobin<FairnessKey, Work extends object>(): RoundRobin<FairnessKey, Work> {
   /** In the order of turns; no queue is empty. */
-  const queues = new Map<Payer, Queue<Work>>();
+  const queues = new Map<FairnessKey, Queue<Work>>();
   let size = 0;
 
-  function* firsts(): Generator<readonly [Payer, Work], void> {
+  function* firsts(): Generator<readonly [FairnessKey, Work], void> {
     for (const [payer, { first }] of queues) yield [payer, first];
   }
 
-  function take(payer: Payer, queue: Queue<Work>, work: Work): void {
+  function take(payer: FairnessKey, queue: Queue<Work>, work: Work): void {
     if (!queue.works.delete(work)) return;
     size--;
     if (queue.works.size === 0) queues.delete(payer);
     else if (work === queue.first) queue.first = queue.others.next().value ?? work;
   }
 
-  function serve(payer: Payer): Work | undefined {
+  function serve(payer: FairnessKey): Work | undefined {
     const queue = queues.get(payer);
     if (queue === undefined) return undefined;
     const { first } = queue;

@@ -56,7 +56,7 @@ export function createSlice(ms = sliceMs): Slice {
 }
 
 /** Awaited between the steps of long work: lets waiting messages in once the step has held the thread for a slice. */
-export function createBreather(ms = sliceMs): () => Promise<void> {
+export function createYielder(ms = sliceMs): () => Promise<void> {
   const slice = createSlice(ms);
   return async () => {
     if (slice.isOver()) await slice.next();
@@ -91,10 +91,10 @@ export async function mapInSlices<Item, Result>(
  */
 export function createPacer(ms = sliceMs): <T>(work: () => T | Promise<T>) => Promise<T> {
   const lock = createLock();
-  const breathe = createBreather(ms);
+  const yieldIfDue = createYielder(ms);
   return (work) =>
     lock(async () => {
-      await breathe();
+      await yieldIfDue();
       return work();
     });
 }

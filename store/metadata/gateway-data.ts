@@ -1,6 +1,6 @@
 import type { Db } from "./db/db.js";
 import { listRows } from "./db/list-rows.js";
-import { integer, type Listing, type Page, type PageRequest, text } from "./db/table.js";
+import { integerColumn, type Listing, type Page, type PageRequest, textColumn } from "./db/table.js";
 
 /** A device that a gateway carries, with what its series are found by. */
 export interface CarriedDevice {
@@ -16,11 +16,11 @@ const listing: Listing = {
   select: "r.id, r.tenant, r.deviceID, r.deviceName, r.productIntID, p.productID",
   from: "device r join product p on p.id = r.productIntID",
   filters: {
-    deviceID: text("deviceID"),
-    deviceName: text("deviceName"),
+    deviceID: textColumn("deviceID"),
+    deviceName: textColumn("deviceName"),
     productID: { column: "p.productID", type: "text" },
-    productIntID: integer("productIntID"),
-    deviceIntID: integer("id"),
+    productIntID: integerColumn("productIntID"),
+    deviceIntID: integerColumn("id"),
   },
 };
 

@@ -25,26 +25,26 @@ type FleetRow = Readonly<Record<keyof TenantCounts["devices"] | "gateways", numb
 /** Counted row by row, all others are kept. */
 export type TenantSizes = Pick<TenantCounts, "products" | "groups">;
 
-const sumOf = (condition: string, name: string): string =>
+const formatSumSql = (condition: string, name: string): string =>
   `coalesce(sum(n) filter (where ${condition}), 0) ${name}`;
 /** One row, however many products there are. */
 const ofFleet = `select ${[
-  sumOf("kind = 'device'", "total"),
-  sumOf("kind = 'device' and deviceStatus = 1", "online"),
-  sumOf("kind = 'device' and deviceStatus = 2", "sleeping"),
-  sumOf("kind = 'device' and deviceStatus = 0", "offline"),
-  sumOf("kind = 'device' and blocked = 1", "blocked"),
-  sumOf("kind = 'gateway'", "gateways"),
+  formatSumSql("kind = 'device'", "total"),
+  formatSumSql("kind = 'device' and deviceStatus = 1", "online"),
+  formatSumSql("kind = 'device' and deviceStatus = 2", "sleeping"),
+  formatSumSql("kind = 'device' and deviceStatus = 0", "offline"),
+  formatSumSql("kind = 'device' and blocked = 1", "blocked"),
+  formatSumSql("kind = 'gateway'", "gateways"),
 ]} from fleet_count where tenant = ?`;
 const ofAlerts = `select alertSeverity, n count from current_alert_count where tenant = ? and n > 0
   order by alertSeverity`;
-const rowsOf = (table: string): string =>
+const formatCountSql = (table: string): string =>
   `select count(*) n from (select 1 from ${table} where tenant = ? limit ?)`;
 
 /** @param known sizes that need not be counted again */
-export async function countsOf(db: Db, tenant: number, known?: TenantSizes): Promise<TenantCounts> {
+export async function countResources(db: Db, tenant: number, known?: TenantSizes): Promise<TenantCounts> {
   const sizes = ["product", "device_group"].map((table) => ({
-    sql: rowsOf(table),
+    sql: formatCountSql(table),
     args: [tenant, countedRowsMax],
   }));
   const [fleet = [], currentAlerts = [], products = [], groups = []] = (await db.snapshot([

@@ -42,7 +42,7 @@ export async function tenantsWithRemovals(db: Db, after: number, limit: number):
 }
 
 /** The oldest `each` removals of each span. */
-export function removalsOf(db: Db, spans: readonly RemovalSpan[], each: number): Promise<Removal[]> {
+export function listRemovals(db: Db, spans: readonly RemovalSpan[], each: number): Promise<Removal[]> {
   return db.all<Removal>(
     `select r.id, r.tenant, r.productID, r.deviceID, r.field from json_each(?) t join removal r on r.id in
        (select id from removal where tenant = t.value->>0 and id > t.value->>1 and id <= t.value->>2

@@ -1,6 +1,6 @@
-import { positionOf } from "./db/containing.js";
+import { formatPosition } from "./db/containing.js";
 import type { Condition, Db } from "./db/db.js";
-import { termsOf } from "./db/text-index.js";
+import { listTerms } from "./db/text-index.js";
 import { fleetMatches } from "./fleet/matches.js";
 
 /** Whatever a tenant has that is called so: some of each type, looked for within bounds. */
@@ -65,14 +65,14 @@ export async function findHits(
   limit: number,
 ): Promise<SearchHit[]> {
   const some = sources.filter(({ type }) => types.has(type));
-  const found = await db.snapshot(some.map((source) => hitsOf(source, tenant, q, limit)));
+  const found = await db.snapshot(some.map((source) => findTableHits(source, tenant, q, limit)));
   const hits = found.flatMap((rows, i) =>
     (rows as Omit<SearchHit, "type">[]).map((row) => ({ ...row, type: some[i]?.type ?? "product" })),
   );
   return [...hits, ...(await deviceHits(db, tenant, q, limit))];
 }
 
-const rankOf = (name: Condition, code: Condition, q: string): Condition => {
+const formatRank = (name: Condition, code: Condition, q: string): Condition => {
   const exact = `(${name.sql} = 1 and length(r.name) = length(?)) or (${code.sql} = 1 and length(r.code) = length(?))`;
   const begins = `${name.sql} = 1 or ${code.sql} = 1`;
   return {
@@ -81,14 +81,14 @@ const rankOf = (name: Condition, code: Condition, q: string): Condition => {
   };
 };
 
-function hitsOf(
+function findTableHits(
   { table, name, code, shown, product }: Source,
   tenant: number,
   q: string,
   limit: number,
 ): Condition {
-  const [inName, inCode] = [positionOf("r.name", q), positionOf("r.code", q)];
-  const rank = rankOf(inName, inCode, q);
+  const [inName, inCode] = [formatPosition("r.name", q), formatPosition("r.code", q)];
+  const rank = formatRank(inName, inCode, q);
   const rows = `select id, ${name} name, ${code ?? "null"} code, ${shown ?? code ?? "null"} shown,
     ${product ?? "null"} product from ${table} where tenant = ? order by id desc limit ${hitRowsMax}`;
   return {
@@ -116,7 +116,7 @@ async function deviceHits(db: Db, tenant: number, q: string, limit: number): Pro
   if (ids.size < limit) {
     for (const id of await within(db, tenant, q, ids.size === 0 ? undefined : rowsBesideMax)) ids.add(id);
   }
-  const rank = rankOf(positionOf("r.name", q), positionOf("r.code", q), q);
+  const rank = formatRank(formatPosition("r.name", q), formatPosition("r.code", q), q);
   const rows = `select d.id, d.kind, d.deviceName name, d.deviceID code, p.productName
     from json_each(?) c cross join device d on d.id = c.value join product p on p.id = d.productIntID where d.tenant = ?`;
   const hits = await db.all<Omit<SearchHit, "type"> & { readonly kind: "device" | "gateway" }>(
@@ -129,9 +129,9 @@ async function deviceHits(db: Db, tenant: number, q: string, limit: number): Pro
 
 /** Newest first: those that the index of trigrams finds, or of the newest rows where it cannot tell. */
 async function within(db: Db, tenant: number, q: string, lookedMax?: number): Promise<readonly number[]> {
-  if (termsOf(tenant, [q]).length > 0)
+  if (listTerms(tenant, [q]).length > 0)
     return (await fleetMatches(db, tenant, { q }, deviceMatchesMax, lookedMax)).ids;
-  const [name, code] = [positionOf("r.deviceName", q), positionOf("r.deviceID", q)];
+  const [name, code] = [formatPosition("r.deviceName", q), formatPosition("r.deviceID", q)];
   const rows = await db.all<{ id: number }>(
     `select r.id from (select id, deviceName, deviceID from device where tenant = ? order by id desc limit ${hitRowsMax}) r
      where ${name.sql} > 0 or ${code.sql} > 0 order by r.id desc limit ${deviceMatchesMax}`,

@@ -1,8 +1,15 @@
 import { mapInSlices } from "../lib/turns.js";
 import type { Db } from "./db/db.js";
 import { listRows } from "./db/list-rows.js";
-import { bytesOf } from "./db/page-bytes.js";
-import { fromJson, integer, type Listing, type Page, type PageRequest, text } from "./db/table.js";
+import { formatBytesSql } from "./db/page-bytes.js";
+import {
+  fromJson,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  textColumn,
+} from "./db/table.js";
 
 /** The rows that forms offer for choosing: a text to show, a value to send, and further fields. */
 
@@ -15,9 +22,9 @@ const products: Listing = {
   select: "r.productName label, r.productID value, r.cloudProtocol, r.id productIntID",
   from: "product r",
   filters: {
-    productName: text("productName"),
-    productID: text("productID"),
-    cloudProtocol: integer("cloudProtocol"),
+    productName: textColumn("productName"),
+    productID: textColumn("productID"),
+    cloudProtocol: integerColumn("cloudProtocol"),
   },
 };
 
@@ -32,10 +39,10 @@ const devices: Listing = {
   select: "r.deviceName label, r.deviceID value, r.id deviceIntID",
   from: "device r join product p on p.id = r.productIntID",
   filters: {
-    deviceName: text("deviceName"),
-    deviceID: text("deviceID"),
+    deviceName: textColumn("deviceName"),
+    deviceID: textColumn("deviceID"),
     productID,
-    productIntID: integer("productIntID"),
+    productIntID: integerColumn("productIntID"),
   },
 };
 
@@ -53,14 +60,14 @@ const dataPoints: Listing = {
   select:
     'r.dataPointName label, r.id value, r.dataPointID, r.dataTransType, r."enum" "enum", r.pointDataType',
   from: "data_point r join product p on p.id = r.productIntID",
-  bytes: bytesOf('r."enum"'),
+  bytes: formatBytesSql('r."enum"'),
   filters: {
-    dataPointName: text("dataPointName"),
-    dataPointID: text("dataPointID"),
+    dataPointName: textColumn("dataPointName"),
+    dataPointID: textColumn("dataPointID"),
     productID,
-    productIntID: integer("productIntID"),
+    productIntID: integerColumn("productIntID"),
     deviceIntID: ofDevice,
-    dataTransType: integer("dataTransType"),
+    dataTransType: integerColumn("dataTransType"),
     dataStreamIntID: {
       column: "r.id",
       type: "integer",
@@ -86,10 +93,10 @@ const metricDataPoints: Listing = {
   select: dataPoints.select,
   from: dataPoints.from,
   filters: {
-    dataPointName: text("dataPointName"),
-    dataPointID: text("dataPointID"),
+    dataPointName: textColumn("dataPointName"),
+    dataPointID: textColumn("dataPointID"),
     productID,
-    productIntID: integer("productIntID"),
+    productIntID: integerColumn("productIntID"),
     deviceIntID: ofDevice,
   },
 };
@@ -101,12 +108,12 @@ const dataStreams: Listing = {
   select: "r.streamName label, r.id value",
   from: "data_stream r join product p on p.id = r.productIntID",
   filters: {
-    streamName: text("streamName"),
+    streamName: textColumn("streamName"),
     productID,
-    productIntID: integer("productIntID"),
+    productIntID: integerColumn("productIntID"),
     deviceIntID: ofDevice,
-    streamType: integer("streamType"),
-    streamDataType: integer("streamDataType"),
+    streamType: integerColumn("streamType"),
+    streamDataType: integerColumn("streamDataType"),
   },
 };
 

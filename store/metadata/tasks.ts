@@ -3,15 +3,15 @@ import type { Actor } from "./db/changes.js";
 import type { Db, Statement } from "./db/db.js";
 import { countedRowsMax } from "./db/list-rows.js";
 import {
-  conditionOf,
   fromJson,
   insertInto,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
-  text,
+  textColumn,
   time,
+  toCondition,
 } from "./db/table.js";
 
 export const taskStates = ["PENDING", "STARTED", "PROGRESS", "SUCCESS", "FAILURE"] as const;
@@ -100,11 +100,11 @@ const listing: Listing = {
     ${endAt} endAt`,
   from: "task r",
   filters: {
-    taskID: text("id"),
-    kind: text("kind"),
-    state: text("state"),
-    current: integer("current"),
-    createUser: text("username"),
+    taskID: textColumn("id"),
+    kind: textColumn("kind"),
+    state: textColumn("state"),
+    current: integerColumn("current"),
+    createUser: textColumn("username"),
     createAt: time("createAt"),
     endAt: { column: endAt, type: "time" },
   },
@@ -118,7 +118,7 @@ export async function listTasks(
   tenant: number,
   { page, limit, filters }: PageRequest,
 ): Promise<Page<ListedTask>> {
-  const { sql: where, args } = conditionOf(listing, tenant, filters, { sql: "1" });
+  const { sql: where, args } = toCondition(listing, tenant, filters, { sql: "1" });
   const order = "order by r.createAt desc, r.id desc";
   const [items = [], counted = []] = (await db.snapshot([
     {

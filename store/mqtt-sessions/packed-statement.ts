@@ -1,4 +1,4 @@
-import type { Bound, BoundStatement } from "./statements.js";
+import type { Bound, SessionStatement } from "./statements.js";
 
 /** A statement in the form in which it crosses to the thread. */
 export interface PackedStatement {
@@ -15,9 +15,9 @@ export interface PackedStatement {
  * Copies the blobs into `room`, or into a larger buffer if they do not fit. Sending them as they are would copy more: a
  * blob that is a view of a packet would take all of the packet's buffer along.
  */
-export function pack({ sql, args }: BoundStatement, room: ArrayBuffer): PackedStatement {
+export function pack({ sql, args }: SessionStatement, buffer: ArrayBuffer): PackedStatement {
   const bytes = args.reduce<number>((sum, one) => sum + (one instanceof Uint8Array ? one.length : 0), 0);
-  const taken = room.byteLength < bytes ? new ArrayBuffer(bytes) : room;
+  const taken = buffer.byteLength < bytes ? new ArrayBuffer(bytes) : buffer;
   const into = new Uint8Array(taken);
   const blobs: number[] = [];
   let end = 0;
@@ -32,12 +32,12 @@ export function pack({ sql, args }: BoundStatement, room: ArrayBuffer): PackedSt
 }
 
 /** The statement; its blobs are views of the room. */
-export function unpack({ sql, args, blobs, room }: PackedStatement): { sql: string; args: Bound[] } {
+export function unpack({ sql, args, blobs, room: buffer }: PackedStatement): { sql: string; args: Bound[] } {
   const unpacked: Bound[] = [...args];
   let at = 0;
   for (const i of blobs) {
     const bytes = Number(args[i]);
-    unpacked[i] = new Uint8Array(room, at, bytes);
+    unpacked[i] = new Uint8Array(buffer, at, bytes);
     at += bytes;
   }
   return { sql, args: unpacked };

@@ -9,7 +9,7 @@ const rowsAtOnce = 500;
  * All rows of the file, read in slices: a shard that is taken over by a running process has its file read in the thread
  * in which the others take their messages.
  */
-export async function readRows(client: Client): Promise<SavedRows> {
+export async function readSavedRows(client: Client): Promise<SavedRows> {
   const slice = createSlice();
 
   async function all<Row extends object>(

@@ -1,7 +1,7 @@
 import { createFileThread, type FileCalls, type RunningThread } from "../file-threads/file-thread.js";
 import { createSlice } from "../lib/turns.js";
 import { type PackedStatement, pack } from "./packed-statement.js";
-import type { BoundStatement } from "./statements.js";
+import type { SessionStatement } from "./statements.js";
 
 export type SessionFileCalls = FileCalls & {
   /** Begins a transaction on the file of this path. */
@@ -20,7 +20,7 @@ interface SessionFileWriter {
    * more than one is on its way.
    * @throws StoreError CORRUPT, UNAVAILABLE, or what `statements` throws: then nothing is stored
    */
-  save(statements: Iterable<BoundStatement>, journalID: number): Promise<void>;
+  save(statements: Iterable<SessionStatement>, journalID: number): Promise<void>;
   /** Resolves once the file is closed in the thread; the next save opens it again. */
   close(): Promise<void>;
 }
@@ -54,17 +54,17 @@ export function createSessionFileThread(): SessionFileThread {
 async function run(
   { call }: RunningThread<SessionFileCalls>,
   path: string,
-  statements: Iterable<BoundStatement>,
+  statements: Iterable<SessionStatement>,
   journalID: number,
 ): Promise<void> {
   await call("begin", path);
   // One buffer serves all statements: a copy for each would stay in both threads until collected.
-  let room = new ArrayBuffer(0);
+  let buffer = new ArrayBuffer(0);
   const slice = createSlice();
   try {
     for (const statement of statements) {
-      const packed = pack(statement, room);
-      room = await call("run", { path, packed }, { transfer: [packed.room] });
+      const packed = pack(statement, buffer);
+      buffer = await call("run", { path, packed }, { transfer: [packed.room] });
       // Quick answers may all arrive in one turn, and without this their next statements would be made in it too.
       await slice.next();
     }

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import type { Transaction } from "@libsql/client";
 import { createOpenClients } from "../file-threads/open-clients.js";
 import { serveCalls } from "../series/embedded/calls.js";
-import { asStoreError } from "../series/embedded/failures.js";
+import { toSeriesError } from "../series/embedded/failures.js";
 import { unpack } from "./packed-statement.js";
 import { openSessionFile } from "./session-file.js";
 import type { SessionFileCalls } from "./session-file-thread.js";
@@ -27,7 +27,7 @@ async function step(path: string, work: (transaction: Transaction) => Promise<un
     await work(transaction);
   } catch (error) {
     giveUp(path);
-    throw asStoreError(error, "save the sessions");
+    throw toSeriesError(error, "save the sessions");
   }
 }
 
@@ -39,7 +39,7 @@ serveCalls<SessionFileCalls>(port, {
       transactions.set(path, await client.transaction("write"));
       return null;
     } catch (error) {
-      throw asStoreError(error, "save the sessions");
+      throw toSeriesError(error, "save the sessions");
     }
   },
   run: async ({ path, packed }) => {

@@ -4,16 +4,16 @@ import { dirname } from "node:path";
 import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
 import { copyFile, unthrottled } from "../files/copy-file.js";
-import { openOrRemake, putAside } from "../files/database-file.js";
+import { openOrRemake, quarantineFile } from "../files/database-file.js";
 import { syncFolder } from "../journal/segment.js";
 import { StoreError } from "../lib/errors.js";
 import { retryUntil } from "../lib/retry.js";
 import { createLock } from "../lib/turns.js";
-import { readRows } from "./read-rows.js";
+import { readSavedRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
 import { createSessionFileThread, type SessionFileThread } from "./session-file-thread.js";
 import type { RowChanges, SavedRows } from "./session-rows.js";
-import { statementsOf } from "./statements.js";
+import { listStatements } from "./statements.js";
 
 /** The saved form of the MQTT sessions: a file beside the journal that holds their state at one journal id. */
 export interface SessionStore {
@@ -57,18 +57,18 @@ export async function openSessionStore(
     load: () =>
       inTurn(async () => {
         await writer.close();
-        return withFile(path, readRows);
+        return withFile(path, readSavedRows);
       }),
     savedID: async () => savedID,
     save: (changes, journalID) =>
       inTurn(async () => {
-        await writer.save(statementsOf(changes), journalID);
+        await writer.save(listStatements(changes), journalID);
         savedID = journalID;
       }),
     remake: (fault) =>
       inTurn(async () => {
         await writer.close();
-        const aside = await putAside(path);
+        const aside = await quarantineFile(path);
         savedID = await withFile(path, readSavedID);
         onDamage(fault, aside);
       }),

@@ -2,7 +2,7 @@ import { cleanText } from "../metadata/db/sql-values.js";
 import type { RowChanges } from "./session-rows.js";
 
 /** A statement and its arguments, with texts as libSQL takes them. */
-export interface BoundStatement {
+export interface SessionStatement {
   readonly sql: string;
   readonly args: readonly Bound[];
 }
@@ -17,7 +17,7 @@ export const bytesPerStatement = 1 << 20;
  * The changes as statements, each made when it is asked for. Deletions come first, because what replaces a deleted row
  * is stored after it.
  */
-export function* statementsOf(changes: RowChanges): Generator<BoundStatement> {
+export function* listStatements(changes: RowChanges): Generator<SessionStatement> {
   for (const gone of portions(changes.endedSessions)) {
     yield removed("session", ["device", "clientID"], gone);
     yield removed("message", ["device", "clientID"], gone);
@@ -40,7 +40,7 @@ function* portions<One extends object>(rows: Iterable<One>): Generator<readonly 
   let portion: One[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const weight = weightOf(row);
+    const weight = estimateBytes(row);
     if (portion.length === rowsPerStatement || (portion.length > 0 && bytes + weight > bytesPerStatement)) {
       yield portion;
       portion = [];
@@ -53,7 +53,7 @@ function* portions<One extends object>(rows: Iterable<One>): Generator<readonly 
 }
 
 /** Bytes of the row's blobs and texts, as these are held in memory. */
-function weightOf(row: object): number {
+function estimateBytes(row: object): number {
   let bytes = 0;
   for (const value of Object.values(row)) {
     if (typeof value === "string") bytes += 2 * value.length;
@@ -66,7 +66,7 @@ function removed(
   table: string,
   keys: readonly string[],
   rows: readonly (readonly Bound[])[],
-): BoundStatement {
+): SessionStatement {
   const members = keys.map((_, i) => `value ->> ${i}`).join(", ");
   return {
     sql: `delete from ${table} where (${keys.join(", ")}) in (select ${members} from json_each(?))`,
@@ -74,7 +74,7 @@ function removed(
   };
 }
 
-function stored(table: string, keys: readonly string[], rows: readonly object[]): BoundStatement {
+function stored(table: string, keys: readonly string[], rows: readonly object[]): SessionStatement {
   const columns = Object.keys(rows[0] ?? {});
   const own = columns.filter((column) => !keys.includes(column));
   const row = `(${columns.map(() => "?").join(", ")})`;

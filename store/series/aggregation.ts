@@ -86,7 +86,7 @@ const finish: Readonly<Record<Aggregate, (state: State, w: number) => number>> =
 };
 
 /** The first index from `from` on whose time is not below `stop`, searched in steps that double. */
-function indexOf(times: Float64Array, from: number, stop: number): number {
+function findIndex(times: Float64Array, from: number, stop: number): number {
   let step = 1;
   let low = from;
   while (low + step <= times.length && (times[low + step - 1] ?? 0) < stop) {
@@ -115,14 +115,14 @@ export function createAggregation(edges: ArrayLike<number>, aggregate: Aggregate
   let w = 0;
 
   function add(times: Float64Array, values: Float64Array): void {
-    let at = indexOf(times, 0, edges[0] ?? 0);
+    let at = findIndex(times, 0, edges[0] ?? 0);
     while (at < times.length) {
       const time = times[at] ?? 0;
       while (w < windows && time >= (edges[w + 1] ?? 0)) w++;
       if (w === windows) return;
       const stop = edges[w + 1] ?? 0;
       const from = at;
-      at = indexOf(times, from, stop);
+      at = findIndex(times, from, stop);
       fold(state, w, values, from, at);
       state.n[w] = (state.n[w] ?? 0) + at - from;
     }

@@ -93,23 +93,23 @@ const at = (operand: Operand, i: number): number => (operand as Float64Array)[i]
  * 1 where the result never falls as the value rises, -1 where it never rises, else null. The value meets only literals,
  * one after another, and rounding keeps order, so a result that is finite at two values is finite between them.
  */
-export function directionOf(arithmetic: Arithmetic): 1 | -1 | null {
+export function findDirection(arithmetic: Arithmetic): 1 | -1 | null {
   if (arithmetic.kind === "value") return 1;
   if (arithmetic.kind === "number") return null;
   const { operator, left, right } = arithmetic;
   if (right.kind === "number") {
-    const inner = directionOf(left);
-    return inner === null ? null : turned(inner, operator, right.value);
+    const inner = findDirection(left);
+    return inner === null ? null : applyDirection(inner, operator, right.value);
   }
   if (left.kind !== "number" || operator === "/") return null;
-  const inner = directionOf(right);
+  const inner = findDirection(right);
   if (inner === null) return null;
-  return operator === "-" ? opposite[inner] : turned(inner, operator, left.value);
+  return operator === "-" ? opposite[inner] : applyDirection(inner, operator, left.value);
 }
 
 const opposite = { 1: -1, [-1]: 1 } as const;
 
-function turned(direction: 1 | -1, operator: Operator, by: number): 1 | -1 | null {
+function applyDirection(direction: 1 | -1, operator: Operator, by: number): 1 | -1 | null {
   if (operator === "+" || operator === "-") return direction;
   if (by === 0) return null;
   return by > 0 ? direction : opposite[direction];

@@ -65,7 +65,7 @@ export function createExtremes(width: number): Extremes {
 }
 
 /** The same for points in any order, as engines answer them one question at a time. */
-export function inOrder(
+export function selectExtremes(
   kind: "number" | "boolean",
   points: readonly (readonly [time: number, value: number])[],
 ): Columns {

@@ -3,7 +3,7 @@ import { StoreError } from "../lib/errors.js";
 import { createSemaphore } from "../lib/semaphore.js";
 
 /** Who asks, and for how long the answer is wanted. */
-export interface Asker {
+export interface QueryCaller {
   readonly tenant: number;
   /** Null: until the answer is there. */
   readonly signal: AbortSignal | null;
@@ -14,33 +14,35 @@ export interface QuerySemaphore {
    * Asks once it is the asker's turn; the end of the answer lets the next one in. Within a tenant askers wait in order,
    * and tenants take turns. @throws StoreError UNAVAILABLE when the asker has left
    */
-  answer<T>(asker: Asker, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
+  answer<T>(caller: QueryCaller, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
   /** The same for an answer that arrives as a whole. */
-  run<T>(asker: Asker, ask: () => Promise<T>): Promise<T>;
+  run<T>(caller: QueryCaller, ask: () => Promise<T>): Promise<T>;
 }
 
-export const hasLeft = (): StoreError => new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
+export const callerCancelled = (): StoreError =>
+  new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
 
 /** @param max questions at once; a tenant alone has seven eighths of them */
 export function createQuerySemaphore(max: number): QuerySemaphore {
   const semaphore = createSemaphore<number>(max);
-  const enter = ({ tenant, signal }: Asker) => semaphore.enter(tenant, 1, { signal, left: hasLeft });
-  const leave = ({ tenant }: Asker) => semaphore.leave(tenant, 1);
+  const enter = ({ tenant, signal }: QueryCaller) =>
+    semaphore.enter(tenant, 1, { signal, left: callerCancelled });
+  const leave = ({ tenant }: QueryCaller) => semaphore.leave(tenant, 1);
   return {
-    answer: async function* (asker, ask) {
-      await enter(asker);
+    answer: async function* (caller, ask) {
+      await enter(caller);
       try {
         yield* ask();
       } finally {
-        leave(asker);
+        leave(caller);
       }
     },
-    run: async (asker, ask) => {
-      await enter(asker);
+    run: async (caller, ask) => {
+      await enter(caller);
       try {
         return await ask();
       } finally {
-        leave(asker);
+        leave(caller);
       }
     },
   };

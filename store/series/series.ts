@@ -118,7 +118,7 @@ export interface RefusedPoint {
  * the index of a text in `texts`. The times are the caller's own, not server stamps. The engine takes the columns over:
  * they must not be used again.
  */
-export interface PointBatch {
+export interface SeriesPointBatch {
   readonly series: readonly SeriesRef[];
   readonly seriesAt: Int32Array;
   readonly times: Float64Array;
@@ -138,7 +138,7 @@ export type DeviceKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID">;
 export type FieldKey = Pick<SeriesRef, "tenant" | "productID" | "field">;
 
 /** What may be asked of a store. */
-export interface SeriesQuestions {
+export interface SeriesReader {
   read(series: SeriesRef, range: ReadRange): Promise<Columns>;
   /**
    * The newest `newest` points in the range of each of some series of one device, in the order of the series, none of
@@ -180,12 +180,12 @@ export interface RemovedPoints {
   readonly oldest: number | null;
 }
 
-export interface SeriesStore extends SeriesQuestions {
+export interface SeriesStore extends SeriesReader {
   /**
    * The same questions for somebody who may leave: once the signal is aborted, those under way reject with UNAVAILABLE
    * as soon as the engine lets go, and none begins.
    */
-  under(signal: AbortSignal): SeriesQuestions;
+  under(signal: AbortSignal): SeriesReader;
   /**
    * The id up to which every point of a shard's journal is settled in this store; 0 before the first. Ids of
    * batches say whose they are (store/journal/shard-ids.ts). Without `shard`: in InfluxDB of the process's first; in the
@@ -207,7 +207,7 @@ export interface SeriesStore extends SeriesQuestions {
    * whose points may have the same series and time must not overlap.
    * @throws StoreError UNAVAILABLE as `write` does; the batch must then be built again
    */
-  writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]>;
+  writeBatch(batch: SeriesPointBatch): Promise<readonly RefusedAt[]>;
   /** Makes everything written durable and moves the checkpoint. */
   flush(): Promise<void>;
   /** The shard goes to another process: its checkpoint is saved, and read anew should it come back. */

@@ -36,7 +36,7 @@ export const abbreviatedPlace = (name: string): string | undefined =>
   abbreviations.get(name.toUpperCase())?.[0];
 
 /** What is wrong with a name that is no time zone, and what to write in its place. */
-export function zoneMend(name: string): string {
+export function suggestZone(name: string): string {
   const places = abbreviations.get(name.toUpperCase());
   if (places !== undefined) {
     return `is not an IANA time zone but an abbreviation: name a place, such as ${places.join(" or ")}`;

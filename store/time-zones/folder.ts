@@ -38,7 +38,7 @@ function readZoneFolder(folder: string): ZoneFiles {
     tzifParts(name, bytes);
     files.set(name, bytes);
   }
-  return { version: versionOf(folder), folder, files: inSharedMemory(files) };
+  return { version: readVersion(folder), folder, files: inSharedMemory(files) };
 }
 
 function inSharedMemory(files: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
@@ -83,13 +83,13 @@ function reading<T>(folder: string, read: () => T): T {
 }
 
 /** As the folder's files say; null where none does. */
-function versionOf(folder: string): string | null {
-  const [, source] = /^# version (\d\S+)/.exec(textOf(join(folder, "tzdata.zi"))) ?? [];
-  const [, plain] = /^(\d{4}\w+)\s*$/.exec(textOf(join(folder, "+VERSION"))) ?? [];
+function readVersion(folder: string): string | null {
+  const [, source] = /^# version (\d\S+)/.exec(readText(join(folder, "tzdata.zi"))) ?? [];
+  const [, plain] = /^(\d{4}\w+)\s*$/.exec(readText(join(folder, "+VERSION"))) ?? [];
   return source ?? plain ?? null;
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, "latin1");
   } catch {

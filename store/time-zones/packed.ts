@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { rulesOf, type Transition, type ZoneRules } from "./rules.js";
+import { createRules, type Transition, type ZoneRules } from "./rules.js";
 import { createTimeZones, type TimeZones } from "./time-zones.js";
 
 /**
@@ -43,7 +43,7 @@ function readPackedZone(name: string, line: string): ZoneRules {
     at += readSeconds(step);
     transitions.push({ at, offset: sequence[i + 1] ?? Number.NaN });
   }
-  return rulesOf(name, sequence[0] ?? Number.NaN, transitions);
+  return createRules(name, sequence[0] ?? Number.NaN, transitions);
 }
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX";

@@ -23,7 +23,7 @@ export interface Transition {
  * Leaves out transitions that keep the offset; of several at one instant the last holds.
  * @param first the offset before all of them
  */
-export function rulesOf(name: string, first: number, transitions: Iterable<Transition>): ZoneRules {
+export function createRules(name: string, first: number, transitions: Iterable<Transition>): ZoneRules {
   const changes: number[] = [];
   const offsets = [first];
   for (const { at, offset } of transitions) {
@@ -39,7 +39,7 @@ export function rulesOf(name: string, first: number, transitions: Iterable<Trans
 }
 
 /** Short, and the same for the same offsets: by it a plan knows whether the rules have changed. */
-export function fingerprintOf({ changes, offsets }: ZoneRules): string {
+export function computeRulesFingerprint({ changes, offsets }: ZoneRules): string {
   const hash = createHash("sha256").update(String(changes)).update(String(offsets));
   return hash.digest("base64url").slice(0, 16);
 }
@@ -51,5 +51,5 @@ export function fixedRules(name: string): ZoneRules | undefined {
   const [, sign, hours, minutes] = offsetForm.exec(name) ?? [];
   if (sign === undefined) return undefined;
   const seconds = Number(hours) * 3600 + Number(minutes) * 60;
-  return rulesOf(name, sign === "-" ? -seconds : seconds, []);
+  return createRules(name, sign === "-" ? -seconds : seconds, []);
 }

@@ -1,6 +1,6 @@
 import { StoreError } from "../lib/errors.js";
 import { posixTransitions, readPosixRule } from "./posix-rule.js";
-import { lastYear, rulesOf, type Transition, type ZoneRules } from "./rules.js";
+import { createRules, lastYear, type Transition, type ZoneRules } from "./rules.js";
 
 /** Reads files of compiled time zones, TZif (RFC 9636). */
 
@@ -27,18 +27,18 @@ export function isTzif(bytes: Uint8Array): boolean {
  */
 export function readTzif(name: string, bytes: Uint8Array): ZoneRules {
   const { block, footer } = tzifParts(name, bytes);
-  const view = viewOf(bytes);
-  const offsetOf = (type: number): number => view.getInt32(block.types + type * 6);
+  const view = createView(bytes);
+  const readOffset = (type: number): number => view.getInt32(block.types + type * 6);
   const explicit: Transition[] = [];
   for (let i = 0; i < block.timeCount; i++) {
     const at = Number(view.getBigInt64(block.times + i * 8));
-    explicit.push({ at, offset: offsetOf(view.getUint8(block.indices + i)) });
+    explicit.push({ at, offset: readOffset(view.getUint8(block.indices + i)) });
   }
   const last = explicit.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   const rule = footer === "" ? null : readPosixRule(footer);
   if (rule === undefined) throw damaged(name, `its footer ${JSON.stringify(footer)} cannot be read`);
   const recurring = rule === null ? [] : posixTransitions(rule, last, lastYear);
-  return rulesOf(name, offsetOf(0), [...explicit, ...recurring]);
+  return createRules(name, readOffset(0), [...explicit, ...recurring]);
 }
 
 /** Finds the 64-bit data and the footer, which lie behind data of 32 bits. @throws StoreError CORRUPT */
@@ -57,7 +57,7 @@ export function tzifParts(
 
 function blockAt(name: string, bytes: Uint8Array, start: number, timeBytes: 4 | 8): Block {
   if (start + headerBytes > bytes.length) throw damaged(name, "it is cut off");
-  const view = viewOf(bytes);
+  const view = createView(bytes);
   const counts = Array.from({ length: 6 }, (_, i) => view.getUint32(start + 20 + i * 4));
   const [utCount = 0, standardCount = 0, leapCount = 0, timeCount = 0, typeCount = 0, charCount = 0] = counts;
   const times = start + headerBytes;
@@ -70,7 +70,7 @@ function blockAt(name: string, bytes: Uint8Array, start: number, timeBytes: 4 | 
   return { timeCount, typeCount, charCount, times, indices, types, end };
 }
 
-const viewOf = (bytes: Uint8Array): DataView =>
+const createView = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const text = (bytes: Uint8Array, from: number, to: number): string =>
   Buffer.from(bytes.subarray(from, to)).toString("latin1");

@@ -1,6 +1,6 @@
 /** What answers hold together: whoever does not read leaves the others their part. */
 import { connect, type Socket } from "node:net";
-import { createAnswerRoom, heldBody, smallAnswerBytes } from "../../src/http/answer-room.js";
+import { createResponseBudget, heldBody, smallAnswerBytes } from "../../src/http/answer-room.js";
 import { ApiError } from "../../src/http/errors.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, rejects, suite, until } from "../suite.js";
@@ -13,7 +13,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 suite("memory for answers", (test) => {
   test("one tenant leaves a part to others, small answers are counted and never wait, all comes back", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter, 20);
+    const room = createResponseBudget(128 * MiB, meter, 20);
     const holds = [];
     let refused = 0;
     for (let i = 0; i < 30; i++) {
@@ -38,7 +38,7 @@ suite("memory for answers", (test) => {
 
   test("who waits is let in when there is room, and forgotten when it has left", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter, 60_000);
+    const room = createResponseBudget(128 * MiB, meter, 60_000);
     const first = room.open(1, never);
     await first.take(108 * MiB);
     const leaver = new AbortController();
@@ -66,7 +66,7 @@ suite("memory for answers", (test) => {
 
   test("bytes come back as they are read, at the end, at an error and when nobody reads on", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter);
+    const room = createResponseBudget(128 * MiB, meter);
     const bodyOf = (chunks: number, fails = false) => {
       let left = chunks;
       return new ReadableStream<Uint8Array>(
@@ -102,7 +102,7 @@ suite("memory for answers", (test) => {
   });
 
   test("answers are made some at a time; a tenant that has all its turns leaves one to others", async () => {
-    const room = createAnswerRoom(128 * MiB, { answerBytes: 0, answersRefused: 0 });
+    const room = createResponseBudget(128 * MiB, { answerBytes: 0, answersRefused: 0 });
     const ends: (() => void)[] = [];
     let made = 0;
     const begin = (tenant: number) =>
@@ -127,7 +127,7 @@ suite("memory for answers", (test) => {
 
   test("while an answer waits for room others are made; one under way does not wait for those that hold nothing", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter, 60_000);
+    const room = createResponseBudget(128 * MiB, meter, 60_000);
     const unread = room.open(1, never);
     await unread.take(100 * MiB);
     const underWay = room.open(1, never);
@@ -147,7 +147,7 @@ suite("memory for answers", (test) => {
 
   test("an answer to a device has its room at once or not at all", () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter);
+    const room = createResponseBudget(128 * MiB, meter);
     const small = room.takeNow(1, smallAnswerBytes);
     assert.is(meter.answerBytes, smallAnswerBytes);
     small?.();
@@ -162,7 +162,7 @@ suite("memory for answers", (test) => {
 
   test("what has been written is told without room for it, and counted", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
-    const room = createAnswerRoom(128 * MiB, meter, 1);
+    const room = createResponseBudget(128 * MiB, meter, 1);
     const unread = room.open(1, never);
     await unread.take(112 * MiB);
     const written = room.open(1, never);

@@ -3,7 +3,7 @@ import { createFleetValues } from "../../src/devices/fleet-values.js";
 import { StoreError } from "../../store/lib/errors.js";
 import type { FleetRow } from "../../store/metadata/fleet/rows.js";
 import type { DataPoint } from "../../store/metadata/products/data-points.js";
-import type { SeriesQuestions } from "../../store/series/series.js";
+import type { SeriesReader } from "../../store/series/series.js";
 import { assert, rejects, suite, until } from "../suite.js";
 
 const rows = (n: number): FleetRow[] =>
@@ -12,10 +12,10 @@ const point = (id: number, fields: object = {}) =>
   ({ id, field: `f${id}`, pointDataType: 1, dataTransType: 1, ...fields }) as DataPoint;
 const here = new AbortController().signal;
 
-type Latest = SeriesQuestions["latest"];
+type Latest = SeriesReader["latest"];
 
 function reader(latest: Latest, points: readonly DataPoint[], waitMs?: number) {
-  const series = { under: () => ({ latest }) as unknown as SeriesQuestions };
+  const series = { under: () => ({ latest }) as unknown as SeriesReader };
   const catalog = { model: async () => ({ points, metrics: [] }) };
   const refs = { of: (_: unknown, { field }: { field: string }) => field };
   return createFleetValues({ catalog, series, refs: refs as never }, waitMs);

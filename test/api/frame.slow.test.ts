@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { Hono } from "hono";
-import { createAnswerRoom } from "../../src/http/answer-room.js";
+import { createResponseBudget } from "../../src/http/answer-room.js";
 import { conditionalAnswer } from "../../src/http/conditional-response.js";
 import { ApiError } from "../../src/http/errors.js";
 import { mountRoutes } from "../../src/http/frame.js";
-import { KeeperLost, KeptElsewhere } from "../../src/http/kept-elsewhere.js";
+import { OwnerLost, RemoteShard } from "../../src/http/kept-elsewhere.js";
 import { createRequestBudget } from "../../src/http/request-budget.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
@@ -36,7 +36,7 @@ function frameOf(deps: Partial<Parameters<typeof mountRoutes>[2]> = {}): Paramet
     hangUp: () => undefined,
     onCaller: () => undefined,
     writingOf: createWritings(String),
-    room: createAnswerRoom(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
+    room: createResponseBudget(2 ** 20, { answerBytes: 0, answersRefused: 0 }),
     onSent: (_, then) => then(),
     requests: createRequestBudget(),
     sourceOf: ({ req }) => Readable.fromWeb((req.raw.body ?? new Blob([]).stream()) as never),
@@ -105,7 +105,7 @@ suite("a device that no node keeps", (test) => {
           ...told,
           handle: () => {
             const place = places.shift() ?? null;
-            if (place !== "here") throw new KeptElsewhere(place, 3);
+            if (place !== "here") throw new RemoteShard(place, 3);
             return { status: 200, body: { here: true } };
           },
         }),
@@ -142,7 +142,7 @@ suite("a device that no node keeps", (test) => {
       const app = new Hono();
       const handle = () => {
         const place = left.shift() ?? "here";
-        if (place !== "here") throw new KeptElsewhere(place, 3);
+        if (place !== "here") throw new RemoteShard(place, 3);
         return { status: 200, body: { here: true } } as const;
       };
       mountRoutes(
@@ -158,7 +158,7 @@ suite("a device that no node keeps", (test) => {
       const { status } = await app.request("/one", { method: method.toUpperCase() });
       return [status, ...asked];
     }
-    const lost = new KeeperLost("socket hang up");
+    const lost = new OwnerLost("socket hang up");
     assert.equal(await ask("get", [2, 3], lost), [200, 2, 3]);
     assert.equal(await ask("get", [2, "here"], lost), [200, 2]);
     assert.equal(await ask("get", [2, 2, 3], lost), [503, 2, 2]);
@@ -180,7 +180,7 @@ suite("a device that no node keeps", (test) => {
       app,
       [
         one("/away", () => {
-          if (!isHere) throw new KeptElsewhere(null, 3);
+          if (!isHere) throw new RemoteShard(null, 3);
           return { status: 200, body: { here: true } };
         }),
         one("/here", () => ({ status: 200, body: { other: true } })),
@@ -241,7 +241,7 @@ suite("answers of routes", (test) => {
           handle: ({ request }) => conditionalAnswer(request, rows, {}, "text"),
         }),
       ],
-      frameOf({ room: createAnswerRoom(2 ** 20, meter), onSent: (_, then) => void sent.push(then) }),
+      frameOf({ room: createResponseBudget(2 ** 20, meter), onSent: (_, then) => void sent.push(then) }),
     );
     const bytesOf = async (coding: string) => {
       const answer = await app.request("/one", { headers: { "Accept-Encoding": coding } });

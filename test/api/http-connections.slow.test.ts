@@ -8,8 +8,8 @@ import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { HttpConnection } from "../../src/server/http-connection.js";
 import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
-import { peerOf } from "../../src/server/peers.js";
-import { laneOf } from "../../src/server/request-turns.js";
+import { findPeer } from "../../src/server/peers.js";
+import { requestLane } from "../../src/server/request-turns.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 
@@ -100,7 +100,7 @@ async function withEdge(
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const answersOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
 /** What shows that a caller is known, as the frame of the routes does. */
-const prove = (env: unknown, tenant = 1) => peerOf((env as { incoming: object }).incoming)?.prove(tenant);
+const prove = (env: unknown, tenant = 1) => findPeer((env as { incoming: object }).incoming)?.prove(tenant);
 const never = () => new Promise<Response>(() => undefined);
 
 suite("connections of HTTP", (test) => {
@@ -153,7 +153,7 @@ suite("connections of HTTP", (test) => {
         basePath,
       });
       socket.emit("data", Buffer.from(get(target)));
-      assert.equal(lanes, [laneOf(connection.client, isProbe ? "/readyz" : target)], target);
+      assert.equal(lanes, [requestLane(connection.client, isProbe ? "/readyz" : target)], target);
       assert.is(lanes[0] !== connection.client, isProbe, target);
       connection.destroy();
     }

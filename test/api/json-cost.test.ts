@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { costOf } from "../../src/http/json-cost.js";
+import { measureJSONCost } from "../../src/http/json-cost.js";
 import { assert, suite } from "../suite.js";
 
 /** Values of what JSON.parse makes, a member of an object as two. */
@@ -21,7 +21,7 @@ suite("the cost of a body of JSON", (test) => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1), (value, indent) => {
         const json = JSON.stringify(value, null, indent);
-        const { values, levels } = costOf(Buffer.from(json));
+        const { values, levels } = measureJSONCost(Buffer.from(json));
         const counted = countValues(JSON.parse(json));
         assert.is(levels, countLevels(JSON.parse(json)), json);
         // An empty list or object counts as two.
@@ -31,8 +31,8 @@ suite("the cost of a body of JSON", (test) => {
 
   test("a long text costs what it has, whatever stands in it", () => {
     const text = '1,2:[{"\\'.repeat(50_000);
-    assert.is(costOf(Buffer.from(JSON.stringify({ payload: text }))).values, 3);
-    assert.is(costOf(Buffer.from(`["${"\\\\".repeat(10)}", "a,b"]`)).values, 3);
-    assert.is(costOf(Buffer.from('["never ends, \\')).values, 2);
+    assert.is(measureJSONCost(Buffer.from(JSON.stringify({ payload: text }))).values, 3);
+    assert.is(measureJSONCost(Buffer.from(`["${"\\\\".repeat(10)}", "a,b"]`)).values, 3);
+    assert.is(measureJSONCost(Buffer.from('["never ends, \\')).values, 2);
   });
 });

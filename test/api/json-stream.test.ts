@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { chunkBytesMax } from "../../src/http/chunks.js";
 import { conditionalAnswer } from "../../src/http/conditional-response.js";
-import { Column, chunksOfTexts, isLong, jsonTexts, keyPieces, streamOf } from "../../src/http/json-stream.js";
+import {
+  Column,
+  chunksOfTexts,
+  createByteStream,
+  isLong,
+  jsonTexts,
+  keyPieces,
+} from "../../src/http/json-stream.js";
 import { pageAnswer } from "../../src/http/paging.js";
 import { pageBytesMax } from "../../store/metadata/db/page-bytes.js";
 import { assert, suite } from "../suite.js";
@@ -55,7 +62,7 @@ suite("JSON in slices", (test) => {
       made = to;
       return new Array(to - from).fill(123_456);
     });
-    const reader = streamOf(chunksOfTexts(jsonTexts([column]))).getReader();
+    const reader = createByteStream(chunksOfTexts(jsonTexts([column]))).getReader();
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.is(made, 0);
     const { value } = await reader.read();

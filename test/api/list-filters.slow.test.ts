@@ -4,7 +4,7 @@
  */
 import { connectAsync } from "mqtt";
 import { apiRoutes } from "../../src/api/routes.js";
-import { operationsOf, type Schema } from "../../src/reference/close-schemas.js";
+import { type JSONSchema, listOperations } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { documentBody } from "../dashboards/documents.js";
@@ -28,15 +28,15 @@ import { type Rec, type Reply, type World, worldSuite } from "../world.js";
 const document = openApiDocument(apiRoutes(inertDeps()));
 const variants = ["A", "B"] as const;
 
-function resolved(schema: Schema | undefined): Schema {
+function resolved(schema: JSONSchema | undefined): JSONSchema {
   const name = schema?.$ref?.split("/").at(-1);
   return name === undefined
     ? (schema ?? {})
-    : resolved(document.components.schemas?.[name] as Schema | undefined);
+    : resolved(document.components.schemas?.[name] as JSONSchema | undefined);
 }
 
 /** The properties of a schema, of all its forms. */
-function propertiesOf(schema: Schema | undefined): Map<string, Schema[]> {
+function propertiesOf(schema: JSONSchema | undefined): Map<string, JSONSchema[]> {
   const { properties = {}, anyOf = [], oneOf = [], allOf = [] } = resolved(schema);
   const found = new Map(Object.entries(properties).map(([name, one]) => [name, [resolved(one)]]));
   for (const form of [...anyOf, ...oneOf, ...allOf]) {
@@ -194,7 +194,7 @@ worldSuite("filters of every list", (test, world) => {
 
   test("there are lists, and each has its pages", () => {
     assert.ok(lists.length > 35, `${lists.length}`);
-    assert.ok(operationsOf(document).length > lists.length);
+    assert.ok(listOperations(document).length > lists.length);
     for (const { path, parameters } of lists) assert.ok(parameters.has("_page"), path);
   });
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { scopeOf } from "../../src/http/log-scope.js";
+import { readLogScope } from "../../src/http/log-scope.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import type { Filter } from "../../store/metadata/db/table.js";
 import { makeDevice, makeProduct, unique } from "../factories.js";
@@ -19,12 +19,15 @@ suite("devices that a log's filters name", (test) => {
             select i, 1, 'd' || i, 'name ' || i from n`,
         },
       ]);
-      const all = await scopeOf(db, 1, [named("NAME")], 0);
+      const all = await readLogScope(db, 1, [named("NAME")], 0);
       assert.equal([all.devices?.length, all.truncated], [100_001, true]);
-      assert.equal(await scopeOf(db, 1, [named("name")], 100_005), { devices: [100_005], truncated: false });
-      assert.equal(await scopeOf(db, 1, [named("other")], 100_005), { devices: [], truncated: false });
-      assert.equal(await scopeOf(db, 1, [], 7), { devices: [7], truncated: false });
-      assert.equal(await scopeOf(db, 1, [], 0), { devices: null, truncated: false });
+      assert.equal(await readLogScope(db, 1, [named("name")], 100_005), {
+        devices: [100_005],
+        truncated: false,
+      });
+      assert.equal(await readLogScope(db, 1, [named("other")], 100_005), { devices: [], truncated: false });
+      assert.equal(await readLogScope(db, 1, [], 7), { devices: [7], truncated: false });
+      assert.equal(await readLogScope(db, 1, [], 0), { devices: null, truncated: false });
       await db.close();
     });
   });

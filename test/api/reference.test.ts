@@ -1,6 +1,11 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { type Media, type Operation, operationsOf, type Schema } from "../../src/reference/close-schemas.js";
+import {
+  type DocumentedOperation,
+  type JSONSchema,
+  listOperations,
+  type Media,
+} from "../../src/reference/close-schemas.js";
 import { deviceTag } from "../../src/reference/device-operations.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
@@ -32,12 +37,12 @@ function media(): [pointer: string, media: Media][] {
 
 suite("reference document", (test) => {
   const all = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]): [string, Operation] => [
+    Object.entries(operations).map(([method, operation]): [string, DocumentedOperation] => [
       `${method} ${path}`,
       operation,
     ]),
   );
-  const isOfDevices = ({ tags }: Operation): boolean => tags.includes(deviceTag);
+  const isOfDevices = ({ tags }: DocumentedOperation): boolean => tags.includes(deviceTag);
   const named = all.filter(([, operation]) => !isOfDevices(operation));
 
   test("what devices ask is there, with their own credentials", () => {
@@ -62,7 +67,7 @@ suite("reference document", (test) => {
       .map(({ spec }) => `${spec.method} ${spec.path}`)
       .filter((one) => !one.includes(" /reference/"));
     assert.equal(named.map(([name]) => name).sort(), [...new Set(expected)].sort());
-    const ids = operationsOf(document).map(({ operationId }) => operationId);
+    const ids = listOperations(document).map(({ operationId }) => operationId);
     assert.is(new Set(ids).size, ids.length);
     for (const [name, { summary, operationId, parameters = [] }] of named) {
       assert.ok(summary.length > 3, name);
@@ -205,7 +210,7 @@ function exampleIn(shared: Record<string, { value: unknown }>) {
   };
 }
 
-function objectsIn(schema: Schema): Schema[] {
+function objectsIn(schema: JSONSchema): JSONSchema[] {
   const { properties, items, anyOf = [] } = schema;
   const inner = [...Object.values(properties ?? {}), ...(items === undefined ? [] : [items]), ...anyOf];
   return [...(properties === undefined ? [] : [schema]), ...inner.flatMap(objectsIn)];

@@ -1,4 +1,4 @@
-import { createRequestTurns } from "../../src/server/request-turns.js";
+import { createRequestScheduler } from "../../src/server/request-turns.js";
 import { sliceMs } from "../../store/lib/turns.js";
 import { assert, suite, until } from "../suite.js";
 
@@ -14,7 +14,7 @@ const eachTurn = (action: () => void): (() => void) => {
 suite("turns of requests", (test) => {
   test("those that hold the loop begin in turns of their own, one client after the other", async () => {
     let now = 0;
-    const turns = createRequestTurns(() => now);
+    const turns = createRequestScheduler(() => now);
     const begun: string[] = [];
     const work = (name: string) => () => {
       begun.push(name);
@@ -38,7 +38,7 @@ suite("turns of requests", (test) => {
 
   test("those that cost nothing begin at once", async () => {
     let now = 0;
-    const turns = createRequestTurns(() => now);
+    const turns = createRequestScheduler(() => now);
     let begun = 0;
     for (let n = 0; n < 20; n++) turns.begin("a", () => begun++);
     assert.is(begun, 20);

@@ -2,7 +2,11 @@ import { X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openAuthority, trustedRoots } from "../../src/certificates/authority.js";
-import { createServerCertificate, endOf, hostsOf } from "../../src/certificates/server-certificate.js";
+import {
+  certificateHosts,
+  createServerCertificate,
+  readExpiry,
+} from "../../src/certificates/server-certificate.js";
 import { ConfigError, readConfig } from "../../src/config/config.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
@@ -50,7 +54,7 @@ suite("server certificate", (test) => {
       assert.ok(certificate().isDue([first], now + 61 * dayMs));
       const [second] = await certificate().load(now + 61 * dayMs);
       assert.ok(second);
-      assert.ok(endOf(second) > endOf(first));
+      assert.ok(readExpiry(second) > readExpiry(first));
       // Another master key, another name, another host: each asks for another certificate.
       for (const over of [
         { vault: createVault(Buffer.alloc(32, 8)) },
@@ -117,9 +121,9 @@ suite("server certificate", (test) => {
 
   test("names: no address that stands for all, no brackets, each once, in letters of the wire", () => {
     const always = ["localhost", "127.0.0.1", "::1"];
-    assert.equal(hostsOf({ host: "0.0.0.0", publicHost: null }), always);
-    assert.equal(hostsOf({ host: "::", publicHost: "[2001:db8::1]" }), ["2001:db8::1", ...always]);
-    assert.equal(hostsOf({ host: "localhost", publicHost: "bücher.example" }), [
+    assert.equal(certificateHosts({ host: "0.0.0.0", publicHost: null }), always);
+    assert.equal(certificateHosts({ host: "::", publicHost: "[2001:db8::1]" }), ["2001:db8::1", ...always]);
+    assert.equal(certificateHosts({ host: "localhost", publicHost: "bücher.example" }), [
       "xn--bcher-kva.example",
       ...always,
     ]);

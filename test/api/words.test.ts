@@ -5,7 +5,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import { type ConfigError, readConfig } from "../../src/config/config.js";
 import { deviceFields } from "../../src/devices/rules.js";
 import { ApiError } from "../../src/http/errors.js";
-import { code, float, integer, name, parseWith } from "../../src/http/fields.js";
+import { codeField, float, integerField, name, parseWith } from "../../src/http/fields.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { rawWords } from "../conformance/answers.js";
 import { assert, suite } from "../suite.js";
@@ -24,9 +24,9 @@ suite("words of validators", (test) => {
   const every = z.object({
     text: z.string(),
     few: z.string().max(3),
-    whole: integer(1, 5),
+    whole: integerField(1, 5),
     real: float(-1, 1),
-    one: code(1, 2),
+    one: codeField(1, 2),
     word: z.enum(["x", "y"]),
     flag: z.boolean(),
     list: z.array(z.string()).max(2),

@@ -1,6 +1,6 @@
 /** Messages that are set aside: whichever node of a cluster is asked, all are listed, and each is seen to where it is. */
 import { join } from "node:path";
-import { openSetAside } from "../../store/journal/set-aside.js";
+import { openDeadLetters } from "../../store/journal/set-aside.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
 import { provision, valuesOf } from "../flow/support.js";
 import { journalRecord } from "../store/journal/support.js";
@@ -31,7 +31,7 @@ influxSuite("messages set aside in a cluster", (test, influx) => {
         ...journalRecord(idOf(place), Date.now() * 1000, { payload: Buffer.from(`{"n":${40 + place}}`) }),
         device: device.id,
       };
-      const store = await openSetAside(join(dir.path, `node-${place}`, "set-aside"));
+      const store = await openDeadLetters(join(dir.path, `node-${place}`, "set-aside"));
       await store.add("series", record, "it never ends", Date.now());
       await cluster.start(place);
     }

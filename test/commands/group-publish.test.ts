@@ -8,7 +8,7 @@ import { createDownlinks } from "../../ingest/sessions/downlinks.js";
 import { createSessionRegistry } from "../../ingest/sessions/session-registry.js";
 import type { Settled } from "../../ingest/sessions/state.js";
 import { type Commands, createCommands } from "../../src/commands/commands.js";
-import { batchBytesMax, groupPublishKind } from "../../src/commands/group-publish.js";
+import { groupBatchBytesMax, groupPublishKind } from "../../src/commands/group-publish.js";
 import { createReceipts, type Receipts } from "../../src/commands/receipts.js";
 import { createDiskSpace } from "../../src/http/disk-space.js";
 import { createLogger } from "../../src/observability/log.js";
@@ -432,7 +432,7 @@ suite("group_publish as a task", (test) => {
           for (const packets of fleet.got.values()) for (const settled of packets.splice(0)) settled(true);
         },
       });
-      const perBatch = batchBytesMax / payload.length;
+      const perBatch = groupBatchBytesMax / payload.length;
       assert.is(seen.length, Math.ceil(members / perBatch));
       seen.forEach((size, i) => {
         assert.ok(size - (seen[i - 1] ?? 0) <= perBatch, `${seen}`);

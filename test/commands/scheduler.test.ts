@@ -7,7 +7,7 @@ import { type Scheduler, startScheduler } from "../../src/commands/scheduler.js"
 import { createLogger } from "../../src/observability/log.js";
 import { publishStatuses } from "../../store/metadata/commands/control-logs.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
-import { fingerprintOf } from "../../store/time-zones/rules.js";
+import { computeRulesFingerprint } from "../../store/time-zones/rules.js";
 import { assert, cpuTime, suite, withTempDir } from "../suite.js";
 
 const start = Date.parse("2026-03-28T12:00:00Z");
@@ -307,7 +307,7 @@ suite("schedules that are due", (test) => {
     await db.write([
       {
         sql: "update schedule set createAt = ?, zoneRules = ?",
-        args: [made, fingerprintOf(zone(zoneName).rules)],
+        args: [made, computeRulesFingerprint(zone(zoneName).rules)],
       },
     ]);
   }

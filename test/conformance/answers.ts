@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import type { Answer, Document } from "../../src/reference/close-schemas.js";
+import type { Document, DocumentedResponse } from "../../src/reference/close-schemas.js";
 import { builtDocument, partsPath } from "../../src/reference/files.js";
 
 /** Real answers, held against what the reference says of their path, method and status. */
@@ -80,7 +80,7 @@ function wrongWords({ status, text }: Seen): string | null {
 }
 
 function checkBody(
-  { content = {} }: Answer,
+  { content = {} }: DocumentedResponse,
   pointer: string,
   type: string | null,
   text: string,
@@ -94,7 +94,11 @@ function checkBody(
   return validate(`${pointer}/content/${pointerPart(bare)}/schema`, parse(text));
 }
 
-function resolveAnswer(document: Document, answer: Answer, place: string): [Answer, string] {
+function resolveAnswer(
+  document: Document,
+  answer: DocumentedResponse,
+  place: string,
+): [DocumentedResponse, string] {
   if (answer.$ref === undefined) return [answer, place];
   const pointer = answer.$ref.slice(1);
   const name = pointer.replace("/components/responses/", "");

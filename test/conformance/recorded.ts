@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import { type Document, resolve, type Schema } from "../../src/reference/close-schemas.js";
+import { type Document, type JSONSchema, resolve } from "../../src/reference/close-schemas.js";
 import { openApiDocument } from "../../src/reference/document.js";
 import { hasForm, type RecordedExamples, readExamples, recordedFile } from "../../src/reference/recorded.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
@@ -166,7 +166,7 @@ function withOwnForms(examplesB: RecordedExamples, examplesA: RecordedExamples):
   return Object.fromEntries(found.filter(([, places]) => Object.keys(places).length > 0));
 }
 
-type Schemas = (place: string) => Schema | undefined;
+type Schemas = (place: string) => JSONSchema | undefined;
 
 function locator(document: Document) {
   // A path without parameters is meant before one with them.
@@ -195,13 +195,13 @@ function locator(document: Document) {
 function chooser(document: Document, variant: "A" | "B") {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
   const { schemas } = document.components;
-  const validators = new Map<Schema, ValidateFunction>();
-  const fits = (schema: Schema, value: unknown): boolean => {
+  const validators = new Map<JSONSchema, ValidateFunction>();
+  const fits = (schema: JSONSchema, value: unknown): boolean => {
     const validate = validators.get(schema) ?? ajv.compile({ ...schema, components: { schemas } });
     validators.set(schema, validate);
     return validate(value);
   };
-  return (schema: Schema, value: unknown): string | null | undefined => {
+  return (schema: JSONSchema, value: unknown): string | null | undefined => {
     const whole = resolve(document, schema);
     const entries = whole.properties?.items?.items;
     const [forms, one] =

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { openSetAside } from "../../store/journal/set-aside.js";
+import { openDeadLetters } from "../../store/journal/set-aside.js";
 import { makeDataPoint, makeDevice, makeGateway, makeProduct, makeStream, unique } from "../factories.js";
 import { provision, startService } from "../flow/support.js";
 import { journalRecord } from "../store/journal/support.js";
@@ -231,7 +231,7 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
       const events = (await service.call("GET", `/api/v1/devices/${own.id}/events`)).body;
       const ids = (events.items as Rec[]).map(({ id }) => id).sort((a, b) => a - b);
       await service.stop();
-      const aside = await openSetAside(join(dir, "set-aside"));
+      const aside = await openDeadLetters(join(dir, "set-aside"));
       for (const id of ids) {
         const fields = { device: own.id, tenant: 1, payload: Buffer.from('{"n":1}') };
         const record = journalRecord(id, Date.now() * 1000, fields);

@@ -1,7 +1,7 @@
 /** The contract of writing and reading columns: what imports and exports go through. */
 
 import { StoreError } from "../../store/lib/errors.js";
-import type { Columns, PointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
+import type { Columns, SeriesPointBatch, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { assert, rejects, type Test } from "../suite.js";
 import { newDevice, newSeries, nextID, pointsOf } from "./series.js";
 import { pairsOf } from "./series-oracle.js";
@@ -13,7 +13,7 @@ const minute = 60_000_000;
 export function batchOf(
   series: readonly SeriesRef[],
   ...rows: readonly (readonly [number, number, number | string])[]
-): PointBatch {
+): SeriesPointBatch {
   const texts: string[] = [];
   const values = rows.map(([, , value]) => (typeof value === "string" ? texts.push(value) - 1 : value));
   return {

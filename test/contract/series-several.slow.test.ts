@@ -2,8 +2,8 @@
 import { StoreError } from "../../store/lib/errors.js";
 import { openLibsqlSeriesStore } from "../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../store/series/influx/open.js";
-import type { Point, PointBatch, SeriesStore } from "../../store/series/series.js";
-import { splitSeries } from "../../store/series/several/open.js";
+import type { Point, SeriesPointBatch, SeriesStore } from "../../store/series/series.js";
+import { createShardedSeries } from "../../store/series/several/open.js";
 import type { SeriesPlaces } from "../../store/series/several/places.js";
 import { type InfluxServer, startInflux } from "../influxd/influxd.js";
 import { memoryLedger } from "../influxd/ledger.js";
@@ -23,7 +23,7 @@ const bothPlaces: SeriesPlaces = {
 
 /** Points at even and odd microseconds are in different stores, so that each series alternates between them. */
 function alternating(stores: readonly SeriesStore[]): SeriesStore {
-  const split = splitSeries(stores, bothPlaces);
+  const split = createShardedSeries(stores, bothPlaces);
   const isEven = ({ time }: Point): boolean => time % 2 === 0;
   return {
     ...split,
@@ -41,7 +41,7 @@ function alternating(stores: readonly SeriesStore[]): SeriesStore {
 
 /** The first batches of a device are in the one, the later ones, which count at the same times, in the other. */
 function moving(stores: readonly SeriesStore[]): SeriesStore {
-  const split = splitSeries(stores, bothPlaces);
+  const split = createShardedSeries(stores, bothPlaces);
   const batches = new Map<string, number>();
   return {
     ...split,
@@ -88,7 +88,7 @@ suite("two series stores as one", (test) => {
   test("a device that has been in one only is asked for there alone", async () => {
     const [first, second] = (await openPair()) as [SeriesStore, SeriesStore];
     const placeOf = new Map<string, number>();
-    const store = splitSeries([first, second], {
+    const store = createShardedSeries([first, second], {
       ofShard: (shard) => shard,
       ofDevices: async (devices) => devices.map(({ deviceID }) => [placeOf.get(deviceID) ?? 0]),
     });
@@ -124,9 +124,9 @@ suite("two series stores as one", (test) => {
     const away = { ...second, writeBatch: () => Promise.reject(new StoreError("UNAVAILABLE", "away")) };
     const late = {
       ...first,
-      writeBatch: (batch: PointBatch) => slow.then(() => first.writeBatch(batch)),
+      writeBatch: (batch: SeriesPointBatch) => slow.then(() => first.writeBatch(batch)),
     };
-    const store = splitSeries([late, away], {
+    const store = createShardedSeries([late, away], {
       ofShard: (shard) => shard,
       ofDevices: async (devices) => devices.map(({ deviceID }) => [deviceID === here.deviceID ? 0 : 1]),
     });

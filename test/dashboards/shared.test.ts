@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { sharedDocument, sharedRange, targetOf } from "../../src/dashboards/shared.js";
+import { findSharedTarget, sharedDocument, sharedRange } from "../../src/dashboards/shared.js";
 import { assert, suite } from "../suite.js";
 import { documentBody, panelsOf } from "./documents.js";
 
@@ -21,10 +21,10 @@ suite("what a share shows", (test) => {
       { name: "b", label: "", type: "group", value: "" },
     ];
     const document = { variables } as never;
-    assert.equal(targetOf(document, "$a", "device"), { type: "device", id: "gh-1" });
-    assert.is(targetOf(document, "$b", "device"), null);
-    assert.is(targetOf(document, "$c", "device"), null);
-    assert.equal(targetOf(document, "c", "product"), { type: "product", id: "c" });
+    assert.equal(findSharedTarget(document, "$a", "device"), { type: "device", id: "gh-1" });
+    assert.is(findSharedTarget(document, "$b", "device"), null);
+    assert.is(findSharedTarget(document, "$c", "device"), null);
+    assert.equal(findSharedTarget(document, "c", "product"), { type: "product", id: "c" });
   });
 
   test("a range is cut to twelve times the dashboard's, which ends where that ends", () => {

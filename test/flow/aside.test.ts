@@ -1,7 +1,7 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 import { readFile } from "node:fs/promises";
 import { createTroubles } from "../../src/observability/status.js";
-import { type AsideKeeper, createAsideKeeper } from "../../src/service/aside.js";
+import { createDeadLetters, type DeadLetterManager } from "../../src/service/aside.js";
 import { folderCrashMarks } from "../../src/service/crash-marks.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
@@ -12,14 +12,14 @@ import { assert, suite, withTempDir } from "../suite.js";
 const unused = () => undefined;
 
 async function withKeeper(
-  body: (keeper: AsideKeeper, place: { number: number; dir: string }) => Promise<void>,
+  body: (keeper: DeadLetterManager, place: { number: number; dir: string }) => Promise<void>,
 ): Promise<void> {
   await withTempDir(async (dataDir) => {
     const mark = openWorkMark(`${dataDir}/work/series.json`);
     await mark.write({ work: { after: 4, through: 5 }, suspect: null });
     mark.close();
     await body(
-      createAsideKeeper({
+      createDeadLetters({
         marks: await folderCrashMarks(dataDir),
         config: { timezone: "UTC", oldestTime: earliestTime },
         db: {} as never,

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Client, createClient } from "../../src/demo/client.js";
+import { createClient, type DemoClient } from "../../src/demo/client.js";
 import { publishYear, settled } from "../../src/demo/edge-node.js";
-import { type Service, startService } from "../../src/demo/service.js";
+import { type DemoService, startDemoService } from "../../src/demo/service.js";
 import { coldAndStill, createStation, type Station } from "../../src/demo/station.js";
 import { readYear, yearFile } from "../../src/demo/weather.js";
 import { assert, suite, until } from "../suite.js";
@@ -37,9 +37,9 @@ function assertNear(actual: number | null | undefined, expected: number | undefi
 }
 
 suite("demo: a year of weather through the service", (test) => {
-  let service: Service;
+  let service: DemoService;
   let station: Station;
-  let api: Client;
+  let api: DemoClient;
 
   async function windows(metric: string, unit: string): Promise<MetricAnswer["metricData"]> {
     const range = "startTime=2010-01-01T00:00:00Z&endTime=2011-01-01T00:00:00Z";
@@ -50,7 +50,7 @@ suite("demo: a year of weather through the service", (test) => {
   }
 
   test.before(async () => {
-    service = await startService({});
+    service = await startDemoService({});
     api = createClient(service.http, service.key);
     station = await createStation(api);
     await publishYear(service.mqtt, station, readYear(), () => undefined);

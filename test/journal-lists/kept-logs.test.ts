@@ -1,5 +1,5 @@
 /** Lists of shards that come and go while they are read. */
-import { createKeptLogs } from "../../src/journal-lists/kept-logs.js";
+import { createLocalLogs } from "../../src/journal-lists/kept-logs.js";
 import { logs } from "../../store/events/event-postings.js";
 import type { EventLogReading } from "../../store/events/events.js";
 import { assert, rejects, suite } from "../suite.js";
@@ -25,7 +25,7 @@ function shardsWith(onList: (shard: number) => void) {
         },
       }) as unknown as EventLogReading,
   );
-  const kept = createKeptLogs(
+  const kept = createLocalLogs(
     () => [...here],
     () => logs.filter(({ shards: [shard = 0] }) => here.has(shard)),
   );

@@ -1,8 +1,8 @@
 /** Pages merged from what several nodes answer. */
 import fc from "fast-check";
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
-import type { KeptLogs } from "../../src/journal-lists/kept-logs.js";
-import { answerList, listOfNodes } from "../../src/journal-lists/list-of-nodes.js";
+import type { LocalLogs } from "../../src/journal-lists/kept-logs.js";
+import { answerList, listAcrossNodes } from "../../src/journal-lists/list-of-nodes.js";
 import type { ListQuery } from "../../src/journal-lists/own-list.js";
 import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
 import type { JournalRecord } from "../../store/journal/record.js";
@@ -14,7 +14,7 @@ function keptOf(
   records: readonly JournalRecord[],
   isTruncated = false,
   has: readonly number[] | null = null,
-): KeptLogs {
+): LocalLogs {
   return {
     of: (asked) => ({
       list: async ({ page, limit }: EventQuery) => {
@@ -27,7 +27,7 @@ function keptOf(
 }
 
 /** As `keptOf`, of records of which some (null) are damaged: they leave their places on a page empty. */
-function keptWithDamage(records: readonly (JournalRecord | null)[]): KeptLogs {
+function keptWithDamage(records: readonly (JournalRecord | null)[]): LocalLogs {
   const intact = records.filter((record) => record !== null);
   return {
     of: (shards) => ({
@@ -54,7 +54,7 @@ const queryOf = (page: number, limit: number): ListQuery => ({
 
 /** Other nodes, asked as over a link: what they answer is JSON. */
 function nodesOf(
-  logs: readonly KeptLogs[],
+  logs: readonly LocalLogs[],
   answers: (node: number, answer: unknown) => unknown = (_, one) => one,
 ) {
   const faults: string[] = [];
@@ -68,7 +68,7 @@ function nodesOf(
       }),
       call: async (node: number, body: object) => {
         const { query, shards } = body as { query: ListQuery; shards: number[] };
-        const answer = await answerList(logs[node] as KeptLogs, query, shards);
+        const answer = await answerList(logs[node] as LocalLogs, query, shards);
         return answers(node, JSON.parse(JSON.stringify(answer)));
       },
       onFault: (error: Error) => void faults.push(error.message),
@@ -100,7 +100,7 @@ suite("a list of all nodes", (test) => {
             .sort((a, b) => b.receivedAt - a.receivedAt || b.id - a.id);
           const { asked, faults } = nodesOf([1, 2, 3].map((node) => keptOf(ofNode(node))));
           for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
-            const found = await listOfNodes(keptOf(ofNode(0)), queryOf(page, limit), asked);
+            const found = await listAcrossNodes(keptOf(ofNode(0)), queryOf(page, limit), asked);
             const items = all.slice((page - 1) * limit, page * limit);
             assert.equal(shown(found), shown({ items, count: 0, truncated: false }));
             assert.equal([found.count, found.truncated, faults], [all.length, false, []]);
@@ -131,7 +131,7 @@ suite("a list of all nodes", (test) => {
           const { asked } = nodesOf([1, 2].map(ofNode));
           const seen: number[] = [];
           for (let page = 1; page <= Math.ceil(kept.length / limit); page++) {
-            const { items, count } = await listOfNodes(ofNode(0), queryOf(page, limit), asked);
+            const { items, count } = await listAcrossNodes(ofNode(0), queryOf(page, limit), asked);
             assert.is(count, kept.length);
             seen.push(...items.map(({ id }) => id));
           }
@@ -157,7 +157,7 @@ suite("a list of all nodes", (test) => {
     ];
     for (const wrong of bad) {
       const { asked, faults } = nodesOf(logs, (node, answer) => (node === 1 ? wrong : answer));
-      const found = await listOfNodes(keptOf([record(40, 40)]), queryOf(1, 10), asked);
+      const found = await listAcrossNodes(keptOf([record(40, 40)]), queryOf(1, 10), asked);
       assert.equal(
         found.items.map(({ id }) => id),
         [40, 30, 10],
@@ -166,7 +166,7 @@ suite("a list of all nodes", (test) => {
     }
     const { asked } = nodesOf(logs);
     const away = { ...asked, call: () => Promise.reject(new Error("away")) };
-    const alone = await listOfNodes(keptOf([record(40, 40)]), queryOf(1, 10), away);
+    const alone = await listAcrossNodes(keptOf([record(40, 40)]), queryOf(1, 10), away);
     assert.equal([alone.items.length, alone.truncated], [1, true]);
   });
 
@@ -179,7 +179,7 @@ suite("a list of all nodes", (test) => {
         calls.push((body as { shards: unknown }).shards);
         return asked.call(node, body);
       };
-      return listOfNodes(keptOf([record(2, 2)], false, here), queryOf(1, 10), {
+      return listAcrossNodes(keptOf([record(2, 2)], false, here), queryOf(1, 10), {
         ...asked,
         call,
         places: () => places,
@@ -201,22 +201,22 @@ suite("a list of all nodes", (test) => {
   test("a page behind the newest 5,000 says what is missing too", async () => {
     const { asked } = nodesOf([keptOf([])]);
     const places = () => ({ here: [own], elsewhere: new Map(), nowhere: [1] });
-    assert.is((await listOfNodes(keptOf([]), queryOf(7, 1000), { ...asked, places })).truncated, true);
+    assert.is((await listAcrossNodes(keptOf([]), queryOf(7, 1000), { ...asked, places })).truncated, true);
   });
 
   test("what a node cannot answer whole makes the list truncated", async () => {
     const { asked } = nodesOf([keptOf([record(1, 1)], true)]);
-    assert.is((await listOfNodes(keptOf([]), queryOf(1, 10), asked)).truncated, true);
+    assert.is((await listAcrossNodes(keptOf([]), queryOf(1, 10), asked)).truncated, true);
     // Three of a megabyte are more than an answer has.
     const large = nodesOf([keptOf([3, 2, 1].map((id) => record(id, id, 700_000)))]);
-    const found = await listOfNodes(keptOf([]), queryOf(1, 10), large.asked);
+    const found = await listAcrossNodes(keptOf([]), queryOf(1, 10), large.asked);
     assert.equal([found.items.length, found.count, found.truncated], [2, 3, true]);
   });
 
   test("a page that ends behind the newest 5,000 is empty, and truncated where there is something", async () => {
     const newest = Array.from({ length: 5500 }, (_, i) => record(10_000 - i, 10_000 - i));
     const { asked } = nodesOf([keptOf([])]);
-    const at = (page: number) => listOfNodes(keptOf(newest), queryOf(page, 1000), asked);
+    const at = (page: number) => listAcrossNodes(keptOf(newest), queryOf(page, 1000), asked);
     assert.equal([(await at(5)).items.length, (await at(5)).truncated], [1000, false]);
     assert.equal([(await at(6)).items.length, (await at(6)).truncated], [0, true]);
     assert.equal([(await at(7)).items.length, (await at(7)).truncated], [0, false]);

@@ -1,9 +1,9 @@
 /** Messages that are set aside, as all nodes tell of them. */
-import { asidesOfNodes } from "../../src/journal-lists/set-aside-of-nodes.js";
-import type { Aside } from "../../store/journal/set-aside.js";
+import { listClusterDeadLetters } from "../../src/journal-lists/set-aside-of-nodes.js";
+import type { DeadLetter } from "../../store/journal/set-aside.js";
 import { assert, suite } from "../suite.js";
 
-const aside = (id: number, follower: Aside["follower"] = "series"): Aside => ({
+const aside = (id: number, follower: DeadLetter["follower"] = "series"): DeadLetter => ({
   follower,
   id,
   device: 1,
@@ -26,7 +26,7 @@ suite("messages that nodes have set aside", (test) => {
         throw error;
       },
     };
-    const found = await asidesOfNodes([aside(4), aside(1)], nodes);
+    const found = await listClusterDeadLetters([aside(4), aside(1)], nodes);
     assert.equal(
       found.items.map(({ id, follower }) => `${id} ${follower}`),
       ["1 series", "3 alerts", "3 series", "4 series", "5 series"],

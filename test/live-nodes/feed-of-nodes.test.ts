@@ -3,22 +3,22 @@
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
-import type { MessageTold, TenantEvent } from "../../ingest/live/tenant-events.js";
+import type { MessageEvent, TenantEvent } from "../../ingest/live/tenant-events.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { TopicFeedOptions } from "../../ingest/live/topic-feed.js";
 import { answerNode } from "../../src/live-nodes/answer-node.js";
 import { createFeedOfNodes, type FeedOfNodes } from "../../src/live-nodes/feed-of-nodes.js";
 import {
-  createShardTelling,
-  createTelling,
-  type ShardTelling,
+  createLivePublisher,
+  createShardPublisher,
+  type ShardPublisher,
   type TakenOver,
 } from "../../src/service/live-telling.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite, until } from "../suite.js";
 
 const tenant = 1;
-const message = (eventID: number, deviceID = "d"): MessageTold => ({
+const message = (eventID: number, deviceID = "d"): MessageEvent => ({
   topic: "messages",
   deviceIntID: 1,
   deviceID,
@@ -39,7 +39,7 @@ interface Node {
   /** Links of others to this one. */
   readonly links: Set<Socket>;
   /** As the path of uplinks does. */
-  tell(told: MessageTold): void;
+  tell(told: MessageEvent): void;
   /** Without a word; it comes back as another run. */
   die(): Promise<void>;
 }
@@ -305,13 +305,13 @@ suite("the live feed of several nodes", (test) => {
     const listening = nodes.map((node) => listen(node));
     for (const { subscription } of listening) assert.is(await subscription.ready(), true);
     const device = { id: 1, device: { deviceID: "d" } } as DeviceEntry;
-    const shardAt = ({ kept, heard }: Node, takenOver: TakenOver): ShardTelling => {
-      const telling = createTelling([heard, kept], { get: async () => device }, () => 4712);
-      return createShardTelling(telling, takenOver);
+    const shardAt = ({ kept, heard }: Node, takenOver: TakenOver): ShardPublisher => {
+      const telling = createLivePublisher([heard, kept], { get: async () => device }, () => 4712);
+      return createShardPublisher(telling, takenOver);
     };
     const numbers = (from: number, through: number): number[] =>
       Array.from({ length: through - from + 1 }, (_, i) => from + i);
-    const take = (shard: ShardTelling, from: number, through: number): void => {
+    const take = (shard: ShardPublisher, from: number, through: number): void => {
       for (const id of numbers(from, through)) {
         const record = { ...journalRecord(id, id), tenant };
         shard.message(id - 1, record, device, null);

@@ -2,7 +2,7 @@
 
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import { rateSeconds } from "../../ingest/rates.js";
-import type { Answer, Route } from "../../src/http/route.js";
+import type { Route, RouteAnswer } from "../../src/http/route.js";
 import { createFigures, figuresHere, type NodeFigures } from "../../src/live/figures.js";
 import { overviewRoutes } from "../../src/routes/overview.js";
 import { packedTimeZones } from "../../store/time-zones/packed.js";
@@ -174,7 +174,7 @@ suite("the overview of all nodes", (test) => {
       return spec.handle({
         caller: { tenant: deploymentTenant, role },
         writing: { stamp: String },
-      } as never) as Promise<Answer>;
+      } as never) as Promise<RouteAnswer>;
     };
     const isTruncated = async (...asked: Parameters<typeof told>): Promise<boolean> =>
       (await told(...asked)).headers?.Truncated === "true";

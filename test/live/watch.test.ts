@@ -1,6 +1,6 @@
 /** What is looked for on behalf of streams: how often, and what one tenant's trouble is to the others. */
 
-import type { Told } from "../../ingest/live/tenant-events.js";
+import type { NewEvent } from "../../ingest/live/tenant-events.js";
 import { createTenantFeed } from "../../ingest/live/tenant-feed.js";
 import { createLiveWatch } from "../../src/live/watch.js";
 import { overviewWatched } from "../../src/live/watch-overview.js";
@@ -20,7 +20,7 @@ function createStage({ failsFor = 0 }: { readonly failsFor?: number } = {}) {
     db: { snapshot } as unknown as Db,
     feed: {
       tenantsOf: (topic: string) => (topic === "overview" ? [1, 2] : []),
-      tell: (tenant: number, one: Told) => {
+      tell: (tenant: number, one: NewEvent) => {
         if (one.topic === "overview") told.push({ tenant, figures: JSON.parse(one.figures) });
       },
     },

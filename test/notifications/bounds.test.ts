@@ -1,5 +1,5 @@
 /** What waits and what is kept has a bound for each tenant, and costs the others nothing. */
-import { tellGroups } from "../../src/notifications/tell-groups.js";
+import { notifyGroups } from "../../src/notifications/tell-groups.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   holdLease,
@@ -40,7 +40,7 @@ suite("bounds of notifications", (test) => {
       await makeGroups(store, tenant, await store.makeRoute(tenant, [point]), 1100);
       const { counted, db } = counting(store.db);
       const tellAll = async (): Promise<void> => {
-        while (await tellGroups(db, tenant, "UTC", store.clock.now()));
+        while (await notifyGroups(db, tenant, "UTC", store.clock.now()));
       };
       await tellAll();
       assert.is(await waitingCount(db, tenant), 1000);
@@ -52,7 +52,7 @@ suite("bounds of notifications", (test) => {
       assert.is(counted.writes, 0);
       const other = await store.makeTenant();
       await makeGroups(store, other, await store.makeRoute(other, [await store.makePoint(other)]), 1);
-      assert.is(await tellGroups(db, other, "UTC", store.clock.now()), true);
+      assert.is(await notifyGroups(db, other, "UTC", store.clock.now()), true);
       assert.is(await waitingCount(db, other), 1);
       await db.write([{ sql: "update notification set nextAt = null, status = 'delivered'" }]);
       await tellAll();

@@ -1,6 +1,6 @@
 /** Messages go out, and what comes of them is stored: on a disk that is full, to contact points that are gone. */
-import { failed, type Outcome, refused } from "../../src/contact-points/sending.js";
-import { createDeliveries } from "../../src/notifications/deliver.js";
+import { failed, refuseMessage, type SendOutcome } from "../../src/contact-points/sending.js";
+import { createMessageDeliveries } from "../../src/notifications/deliver.js";
 import { createMailQuota } from "../../src/notifications/mail-quota.js";
 import { createTemplateRenderer } from "../../src/notifications/templates.js";
 import { createVault, type Vault } from "../../store/metadata/db/secrets.js";
@@ -12,12 +12,12 @@ import { filling, type NotificationStore, withStore } from "./store.js";
 /** Deliveries whose `look` also waits for what it has begun. */
 function deliveriesOf(
   store: NotificationStore,
-  fields: { answer?: () => Outcome; vault?: Vault; limits?: MailLimits } = {},
+  fields: { answer?: () => SendOutcome; vault?: Vault; limits?: MailLimits } = {},
 ) {
   const sent = delivering(fields.answer);
   const { disk, db } = filling(store.db);
   const attempts: string[] = [];
-  const deliveries = createDeliveries({
+  const deliveries = createMessageDeliveries({
     db,
     vault: fields.vault ?? store.vault,
     renderer: createTemplateRenderer(),
@@ -142,7 +142,7 @@ suite("deliveries", (test) => {
       await withStore(async (store) => {
         const tenant = await store.makeTenant();
         const route = await store.makeRoute(tenant, [await store.makePoint(tenant)]);
-        let answer: Outcome = failed("503");
+        let answer: SendOutcome = failed("503");
         const { look, messages, deliveries } = deliveriesOf(store, { answer: () => answer });
         for (let restored = 0; restored < 2; restored++) {
           await store.notify(tenant, route);
@@ -221,7 +221,7 @@ suite("deliveries", (test) => {
       const tenant = await store.makeTenant();
       const mail = { type: "email", settings: { to: ["a@b.c"] } } as const;
       await store.notify(tenant, await store.makeRoute(tenant, [await store.makePoint(tenant, mail)]));
-      let answer: Outcome = failed("no connection");
+      let answer: SendOutcome = failed("no connection");
       const limits = { recipientsMax: 1, testsMax: 1 };
       const { look, attempts, disk, messages, deliveries } = deliveriesOf(store, {
         answer: () => answer,
@@ -249,7 +249,7 @@ suite("deliveries", (test) => {
       const [one, two, three, four] = (await Promise.all(points)) as [number, number, number, number];
       const route = await store.makeRoute(tenant, [one, two, three, four]);
       await store.notify(tenant, route);
-      let answer: Outcome = refused("410 Gone");
+      let answer: SendOutcome = refuseMessage("410 Gone");
       const { look, deliveries } = deliveriesOf(store, { answer: () => answer });
       await look();
       assert.is(deliveries.failing, 4);

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { createAddressGuard } from "../../src/contact-points/addresses.js";
 import { createEmailSend } from "../../src/contact-points/email.js";
 import { createMqttSend } from "../../src/contact-points/mqtt.js";
-import type { Send } from "../../src/contact-points/sending.js";
+import type { SendToContactPoint } from "../../src/contact-points/sending.js";
 import { createWebhookSend } from "../../src/contact-points/webhook.js";
 import { sampleMessage } from "../../src/notifications/alert-message.js";
 import { sendMessage } from "../../src/notifications/send-message.js";
@@ -55,7 +55,7 @@ async function meet(type: keyof typeof senders, speak: (socket: Socket) => void)
     socket.resume();
   });
   const abort = new AbortController();
-  const send: Send = senders[type];
+  const send: SendToContactPoint = senders[type];
   return {
     outcome: send(pointOf[type](server.port), outgoing, abort.signal),
     abort: () => abort.abort(),

@@ -1,6 +1,6 @@
 /** What waits to be assigned to routes outlives what it is about. */
 import { assignAlerts } from "../../src/notifications/assign-alerts.js";
-import { tellGroups } from "../../src/notifications/tell-groups.js";
+import { notifyGroups } from "../../src/notifications/tell-groups.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { migrations, schemaVersion } from "../../store/metadata/db/migrations.js";
 import { alertOutboxSchema } from "../../store/metadata/db/schema-alert-outbox.js";
@@ -50,7 +50,7 @@ suite("outbox of alerts", (test) => {
       assert.equal(await db.all("select id from alert"), []);
       assert.is(await assignAlerts(db, tenant, clock.now()), true);
       clock.pass(1);
-      await tellGroups(db, tenant, "UTC", clock.now());
+      await notifyGroups(db, tenant, "UTC", clock.now());
       const rows = await db.all<{ message: string }>("select message from notification");
       const told = rows.map(({ message }) => JSON.parse(message));
       assert.equal(

@@ -1,5 +1,5 @@
 /** Contact points of tests without a service, and senders that keep what they are given. */
-import type { Outcome, Send } from "../../src/contact-points/sending.js";
+import type { SendOutcome, SendToContactPoint } from "../../src/contact-points/sending.js";
 import type { Senders } from "../../src/notifications/send-message.js";
 import type { OpenContactPoint } from "../../store/metadata/notifications/contact-points.js";
 
@@ -22,14 +22,14 @@ export const contactPoint = (fields: Partial<OpenContactPoint> = {}): OpenContac
   ...fields,
 });
 
-export const ok: Outcome = { isDelivered: true, answer: "200 OK", isTransient: false };
+export const ok: SendOutcome = { isDelivered: true, answer: "200 OK", isTransient: false };
 
-type Sent = Parameters<Send>[1];
+type Sent = Parameters<SendToContactPoint>[1];
 
 /** @param outcome of each */
-export function delivering(outcome: () => Outcome | Promise<Outcome> = () => ok) {
+export function delivering(outcome: () => SendOutcome | Promise<SendOutcome> = () => ok) {
   const messages: Sent[] = [];
-  const send: Send = async (_point, outgoing) => {
+  const send: SendToContactPoint = async (_point, outgoing) => {
     messages.push(outgoing);
     return outcome();
   };

@@ -1,5 +1,5 @@
 /** The text of /metrics: each metric once, with its help and type, and the values that it is given. */
-import { count, createMeter } from "../../ingest/meter.js";
+import { addCount, createMeter } from "../../ingest/meter.js";
 import { metricsText } from "../../src/observability/metrics.js";
 import { createHistogram } from "../../src/observability/prometheus.js";
 import { assert, suite } from "../suite.js";
@@ -7,7 +7,7 @@ import { assert, suite } from "../suite.js";
 function text(): string {
   const meter = createMeter();
   meter.messages = 7;
-  count(meter.refused, "type");
+  addCount(meter.refused, "type");
   return metricsText({
     meter,
     journal: { pendingBytes: 0, segments: 0 },

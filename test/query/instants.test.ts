@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { eachInstant } from "../../query/instants.js";
-import type { ReadRange, SeriesQuestions, SeriesRef } from "../../store/series/series.js";
+import type { ReadRange, SeriesReader, SeriesRef } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
 type Points = readonly (readonly [time: number, value: number])[];
 
 /** Reads the oldest points of a range, as the engines do, and counts how many were asked for at once. */
-function storeOf(all: ReadonlyMap<SeriesRef, Points>, asked: number[] = []): SeriesQuestions {
+function storeOf(all: ReadonlyMap<SeriesRef, Points>, asked: number[] = []): SeriesReader {
   const read = async (series: SeriesRef, { start = 0, stop = 0, oldest = 0 }: ReadRange) => {
     asked.push(oldest);
     const some = (all.get(series) ?? []).filter(([time]) => time >= start && time < stop).slice(0, oldest);
     const column = (at: 0 | 1) => Float64Array.from(some, (point) => point[at]);
     return { kind: "number", times: column(0), values: column(1) } as const;
   };
-  return { read } as unknown as SeriesQuestions;
+  return { read } as unknown as SeriesReader;
 }
 
 const refOf = (field: string): SeriesRef => ({

@@ -1,4 +1,4 @@
-import { readAsOf } from "../../query/points.js";
+import { readLatestBefore } from "../../query/points.js";
 import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series/series.js";
 import { assert, suite } from "../suite.js";
 
@@ -28,7 +28,7 @@ function everySecond(seconds: number) {
 suite("the newest value before a time", (test) => {
   const join = async (times: readonly number[], seconds: number) => {
     const { store, read } = everySecond(seconds);
-    const values = await readAsOf(store, ref, Float64Array.from(times));
+    const values = await readLatestBefore(store, ref, Float64Array.from(times));
     assert.equal(
       [...values],
       times.map((time) => (time < 0 ? Number.NaN : Math.min(seconds - 1, Math.floor(time / 1e6)))),

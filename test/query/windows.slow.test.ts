@@ -5,7 +5,7 @@ import {
   windowStart,
   windowsBefore,
   windowsMax,
-  windowsOf as windowsOfMicros,
+  listWindows as windowsOfMicros,
 } from "../../query/windows.js";
 import { type Zone, zone } from "../../query/zone.js";
 import type { WindowUnit } from "../../store/series/series.js";

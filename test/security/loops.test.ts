@@ -89,7 +89,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/files/copy-database": [3, "startup"],
   "store/files/copy-file": [2, "startup"],
   "store/journal/last-record": [1, "startup"],
-  "store/journal/kafka/brokers-reach": [1, "limit: askedAtOnce"],
+  "store/journal/kafka/brokers-reach": [1, "limit: triedAtOnceMax"],
   "store/journal/kafka/partition": [1, "constant"],
   "store/journal/replicated/claim": [2, "awaits"],
   "store/journal/replicated/copy-ahead": [1, "startup"],
@@ -143,7 +143,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/transports/sockets/whole-frames": [4, "limit: payloadBytesMax"],
   "ingest/transports/websocket/frame-connection": [1, "limit: inFlightMessagesMax"],
   "ingest/transports/websocket/frame-link": [3, "limit: looksMax"],
-  "ingest/transports/websocket/frame-relay": [1, "limit: unprovenBytesMax"],
+  "ingest/transports/websocket/frame-relay": [1, "limit: unauthenticatedBytesMax"],
   "ingest/transports/websocket/passing-on": [1, "limit: connectionsMax"],
   "ingest/transports/websocket/transport": [3, "limit: connectionsMax"],
   "ingest/uplinks/repeats": [8, "awaits"],
@@ -504,7 +504,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/influx/client": [4, "awaits"],
   "store/series/influx/conflicts": [7, "limit: batchPointsMax"],
   "store/series/influx/csv": [8, "yields"],
-  "store/series/influx/flux": [1, "limit: questionsAtOnce"],
+  "store/series/influx/flux": [1, "limit: queriesAtOnce"],
   "store/series/influx/line-bytes": [5, "limit: batchPointsMax"],
   "store/series/influx/lines": [3, "yields"],
   "store/series/influx/open": [1, "awaits"],
@@ -628,7 +628,7 @@ function reachedFrom(start: string): Set<string> {
 
 const ofMain = reachedFrom(join("src", "main.js"));
 const yielding: ReadonlySet<string> = new Set([
-  ...["createSlice", "createBreather", "createPacer", "forEachInSlices", "mapInSlices", "nextTurn"],
+  ...["createSlice", "createYielder", "createPacer", "forEachInSlices", "mapInSlices", "nextTurn"],
 ]);
 const names = new Set([...sources.values()].flatMap(({ text }) => text.match(/[A-Za-z_]\w*/g) ?? []));
 

@@ -1,7 +1,7 @@
 /** The consumers of a shard's journal start together, or not at all. */
 import { createPresence } from "../../ingest/directory/presence.js";
-import type { Narrow } from "../../ingest/followers/narrowing.js";
-import { unnarrowed } from "../../ingest/followers/narrowing.js";
+import type { StartIsolation } from "../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../ingest/followers/narrowing.js";
 import { startConsumers } from "../../src/service/consumers.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";
@@ -13,9 +13,9 @@ suite("consumers of a journal", (test) => {
     const { journal, directory, meter, store } = world;
     let following = 0;
     let running = 0;
-    const counted: Narrow = (from, end) => {
+    const counted: StartIsolation = (from, end) => {
       running++;
-      const narrowing = unnarrowed(from, end);
+      const narrowing = noIsolation(from, end);
       return {
         ...narrowing,
         close: async () => {

@@ -1,5 +1,5 @@
 /** Which segments of the journals go, and what is said of it. */
-import { checkpointOf, createEventRetention, notKept } from "../../src/service/event-retention.js";
+import { computeCheckpoint, createEventRetention, listRemovable } from "../../src/service/event-retention.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { StoreError } from "../../store/lib/errors.js";
 import { nextTurn } from "../../store/lib/turns.js";
@@ -84,8 +84,8 @@ function retentionOf<T>(
 suite("the events' retention", (test) => {
   test("takes what is beyond the bytes, the oldest first, or has ended before the days", () => {
     const segments = segmentsOf(5, 10);
-    const numbers = (bounds: Partial<Parameters<typeof notKept>[1]>): readonly string[] =>
-      notKept(segments, { checkpoint: 1000, endedBefore: 0, bytesMax: 1000, ...bounds }).map(
+    const numbers = (bounds: Partial<Parameters<typeof listRemovable>[1]>): readonly string[] =>
+      listRemovable(segments, { checkpoint: 1000, endedBefore: 0, bytesMax: 1000, ...bounds }).map(
         (one) => one.path,
       );
     assert.equal(numbers({}), []);
@@ -101,22 +101,22 @@ suite("the events' retention", (test) => {
     const begun = [10, 20, 21, -20_000, 22, 23].map((days) => days * dayMs);
     const segments = begun.map((createdAt, i) => ({ firstID: 1 + i * 10, createdAt, bytes: 1 }));
     const gone = (day: number): number =>
-      notKept(segments, { checkpoint: 1000, endedBefore: day * dayMs, bytesMax: 1000 }).length;
+      listRemovable(segments, { checkpoint: 1000, endedBefore: day * dayMs, bytesMax: 1000 }).length;
     // By the segment in front of it, the one that seems to have begun decades ago ended after it.
     assert.equal([20, 20.5, 21, 21.5, 22.5, 24].map(gone), [0, 1, 1, 3, 4, 5]);
   });
 
   test("never takes the newest, nor what is not settled", () => {
     const taken = (checkpoint: number): number =>
-      notKept(segmentsOf(5, 10), { checkpoint, endedBefore: clock.now() + dayMs, bytesMax: 0 }).length;
+      listRemovable(segmentsOf(5, 10), { checkpoint, endedBefore: clock.now() + dayMs, bytesMax: 0 }).length;
     assert.equal([0, 9, 10, 19, 20, 40, 1000].map(taken), [0, 0, 1, 1, 2, 4, 4]);
-    assert.equal(notKept([], { checkpoint: 0, endedBefore: 0, bytesMax: 0 }), []);
+    assert.equal(listRemovable([], { checkpoint: 0, endedBefore: 0, bytesMax: 0 }), []);
   });
 
   test("waits for each follower: points, sessions, alerts", async () => {
     const one = shardOf(3);
     const upTo = (points: number, sessions: number, alerts: number) =>
-      checkpointOf(
+      computeCheckpoint(
         { ...one, savedAlertsID: alerts, shard: { ...one.shard, saved: { savedID: sessions } } } as never,
         { checkpoint: async (shard) => (shard === 3 ? points : 0) },
       );

@@ -1,12 +1,12 @@
 /** What is told of a shard that another process had. */
-import { createShardTelling, type Telling } from "../../src/service/live-telling.js";
+import { createShardPublisher, type LivePublisher } from "../../src/service/live-telling.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 
 /** Told so far, in order: ids of messages, values of points, devices that come and go, `missed`. */
 function toldOf() {
   const told: unknown[] = [];
-  const telling: Telling = {
+  const telling: LivePublisher = {
     message: (_, { id }) => void told.push(id),
     points: (points) => void told.push(...points.map(({ value }) => value)),
     presence: (device, status) => void told.push(`${device}: ${status}`),
@@ -18,7 +18,7 @@ function toldOf() {
 const point = (value: number) => ({ value }) as never;
 
 /** Decodes the messages of these ids, and stores their points, as the follower of a journal does. */
-function take(telling: ReturnType<typeof createShardTelling>, ...ids: readonly number[]): void {
+function take(telling: ReturnType<typeof createShardPublisher>, ...ids: readonly number[]): void {
   for (const id of ids) telling.message(id - 1, journalRecord(id, id), undefined, null);
   telling.points(ids.map((id) => point(id / 10)));
   telling.settled(ids.at(-1) ?? 0);
@@ -27,7 +27,7 @@ function take(telling: ReturnType<typeof createShardTelling>, ...ids: readonly n
 suite("what is told of a shard", (test) => {
   test("that nobody had before is all of it", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 0, isBroken: false });
+    const shard = createShardPublisher(telling, { lastID: 0, isBroken: false });
     shard.settled(0);
     shard.presence(7, 1);
     take(shard, 1, 2);
@@ -36,7 +36,7 @@ suite("what is told of a shard", (test) => {
 
   test("that was given in order is what has come since, and nothing was missed", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 5, isBroken: false });
+    const shard = createShardPublisher(telling, { lastID: 5, isBroken: false });
     shard.settled(5);
     take(shard, 6, 7);
     assert.equal(told, [6, 7, 0.6, 0.7]);
@@ -44,7 +44,7 @@ suite("what is told of a shard", (test) => {
 
   test("whose last records are no messages is the same", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 5, isBroken: false });
+    const shard = createShardPublisher(telling, { lastID: 5, isBroken: false });
     shard.settled(3);
     shard.points([]);
     shard.settled(5);
@@ -54,7 +54,7 @@ suite("what is told of a shard", (test) => {
 
   test("with messages that may have been told or not: those are not told again, but missed once they can be read", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 5, isBroken: false });
+    const shard = createShardPublisher(telling, { lastID: 5, isBroken: false });
     shard.settled(2);
     take(shard, 3, 4);
     assert.equal(told, []);
@@ -67,7 +67,7 @@ suite("what is told of a shard", (test) => {
 
   test("whose devices may have gone without a word is missed as well", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 5, isBroken: true });
+    const shard = createShardPublisher(telling, { lastID: 5, isBroken: true });
     shard.settled(3);
     shard.settled(5);
     assert.equal(told, ["missed"]);
@@ -75,7 +75,7 @@ suite("what is told of a shard", (test) => {
 
   test("that has been lost to another is nothing more", () => {
     const { told, telling } = toldOf();
-    const shard = createShardTelling(telling, { lastID: 5, isBroken: true });
+    const shard = createShardPublisher(telling, { lastID: 5, isBroken: true });
     shard.settled(3);
     shard.end();
     shard.presence(7, 0);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { SessionState } from "../../ingest/sessions/state.js";
-import { sessionOf } from "../../ingest/uplinks/accept.js";
+import { hashClientID } from "../../ingest/uplinks/accept.js";
 import { createEventRetention } from "../../src/service/event-retention.js";
 import { createSessionSnapshots, isFarBehind } from "../../src/service/session-snapshots.js";
 import { openShard, type Shard } from "../../src/service/shard.js";
@@ -96,7 +96,7 @@ async function withCluster(work: (cluster: Cluster) => Promise<void>): Promise<v
 /** A client of the device has a session with one subscription. */
 async function beginSession({ records, committed }: Shard, device: number, clientID: string): Promise<void> {
   const entry = { id: device, device: { tenant: 1, deviceID: "d" } } as DeviceEntry;
-  const origin = { device: entry, session: sessionOf(clientID), ip: "" };
+  const origin = { device: entry, session: hashClientID(clientID), ip: "" };
   let state = null as SessionState | null;
   const link = { clientID, cleanStart: false, sessionExpiry: 0xffff_ffff, keepAlive: 30, will: null };
   const connection = records.connect(origin, link, (made) => {

@@ -1,9 +1,9 @@
 /** What is known of records that end a process goes with their shard. */
 import { movingCrashMarks } from "../../src/service/moving-crash-marks.js";
-import type { Aside } from "../../store/journal/set-aside.js";
+import type { DeadLetter } from "../../store/journal/set-aside.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
 import { noWork, type Work } from "../../store/journal/work-mark.js";
-import { heldDb } from "../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../store/metadata/cluster/held-db.js";
 import { takeShard } from "../../store/metadata/cluster/shard-owners.js";
 import type { Db, Statement } from "../../store/metadata/db/db.js";
 import { type ConsumerWorld, openConsumerWorld } from "../ingest/consumers/support.js";
@@ -36,7 +36,7 @@ suite("what is known of crashes, where shards move", (test) => {
   test.after.each(() => world.close());
 
   const marksOf = (node: typeof a, dbOf: (db: Db) => Db = (db) => db) =>
-    movingCrashMarks(world.store.db, (number) => heldDb(dbOf(world.store.db), number, node), log);
+    movingCrashMarks(world.store.db, (number) => createOwnedDb(dbOf(world.store.db), number, node), log);
   const givenTo = (node: typeof a) => takeShard(world.store.db, shard, { to: node, from: a, now });
 
   test("the next holder finds what was in work, and what is set aside with its record", async () => {
@@ -85,7 +85,7 @@ suite("what is known of crashes, where shards move", (test) => {
     const atB = marksOf(b);
     await atB.open(shard);
     assert.equal(atB.workMark(place, "series").before, alone);
-    assert.equal(atB.asides.all(), [] as Aside[]);
+    assert.equal(atB.asides.all(), [] as DeadLetter[]);
   });
 
   test("nothing in work is no row and no write; notes of one turn are one", async () => {

@@ -2,7 +2,7 @@
 import { createHeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { createTroubles } from "../../src/observability/status.js";
-import { createAsideKeeper } from "../../src/service/aside.js";
+import { createDeadLetters } from "../../src/service/aside.js";
 import { folderCrashMarks } from "../../src/service/crash-marks.js";
 import type { openShard } from "../../src/service/shard.js";
 import { createIndexThread } from "../../store/events/event-indexer.js";
@@ -31,7 +31,7 @@ export async function shardDeps(
     freeBytesMin: 0,
     sessionQueueMessagesMax: 10,
   };
-  const aside = createAsideKeeper({
+  const aside = createDeadLetters({
     config,
     marks: await folderCrashMarks(dir),
     db: store.db,

@@ -1,8 +1,8 @@
 /** The shards of a process that come and go. */
-import { createTelling } from "../../src/service/live-telling.js";
+import { createLivePublisher } from "../../src/service/live-telling.js";
 import { type Opening, openShard } from "../../src/service/shard.js";
 import { createShardSet } from "../../src/service/shard-set.js";
-import { heldDb } from "../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../store/metadata/cluster/held-db.js";
 import { takeShard } from "../../store/metadata/cluster/shard-owners.js";
 import { createControlLog, publishStatuses } from "../../store/metadata/commands/control-logs.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -69,7 +69,7 @@ suite("a shard that comes", (test) => {
         config: { ...deps.config, holdSeries: true },
         storage: {
           ...deps,
-          dbOf: (shard: number) => heldDb(db, shard, a),
+          dbOf: (shard: number) => createOwnedDb(db, shard, a),
           series: { letGo: async () => undefined },
           openShard: async (shard: number, opening: Opening) => {
             if (when === "before") await goesOnElsewhere();
@@ -79,7 +79,7 @@ suite("a shard that comes", (test) => {
           },
         },
         status: { follow: () => unused },
-        telling: createTelling([], world.directory, Date.now),
+        telling: createLivePublisher([], world.directory, Date.now),
         consuming: { clock: { now: Date.now } },
         holders: { of: () => null, areKnown: () => true },
       } as never);

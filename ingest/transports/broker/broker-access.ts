@@ -1,12 +1,12 @@
 import { StoreError } from "../../../store/lib/errors.js";
 import { equalText } from "../../../store/metadata/db/secrets.js";
-import { authenticate, type ClientCertificate, hasUsername } from "../../access/credentials.js";
+import { authenticateDevice, type ClientCertificate, hasUsername } from "../../access/credentials.js";
 import type { Denials } from "../../access/denials.js";
 import { type GuessGuard, guardGuessing } from "../../access/guessing.js";
 import type { Directory } from "../../directory/directory.js";
 import { isTopicFilter, isTopicName } from "../../messages/topics.js";
 import { mayPublish, maySubscribe } from "../../policies.js";
-import { branchOf, ownFilter, sharedFilter } from "./topics.js";
+import { ownFilter, sharedFilter, topicBranches } from "./topics.js";
 
 /** A client that wants to connect to the external broker, as the broker tells of it. */
 interface BrokerClient {
@@ -59,7 +59,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   const { directory, guessesOf, denials, own, now } = deps;
 
   /** An unknown certificate fits no device: it proves nothing and does no harm. */
-  async function certificateOf(commonName: string | null): Promise<ClientCertificate | null> {
+  async function findCertificate(commonName: string | null): Promise<ClientCertificate | null> {
     if (commonName === null) return null;
     return (await deps.certificate(commonName)) ?? null;
   }
@@ -78,12 +78,12 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
     mayConnect: async (client, tenant) => {
       const { username, password, clientID, address, commonName } = client;
       if (tenant === null && username === own?.username) return isOwn(client);
-      const certificate = await certificateOf(commonName);
+      const certificate = await findCertificate(commonName);
       const comer = { address, username, token: password };
       const found = await guardGuessing(guessesOf(tenant), comer, certificate !== null, async () => {
         // The broker gives a client its branch of topics by its user name.
         if (!hasUsername(username)) return { denial: "credentials", device: null };
-        const entry = await authenticate(
+        const entry = await authenticateDevice(
           directory,
           username,
           { token: password, certificate },
@@ -105,7 +105,7 @@ export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
       const entry = await directory.findByUsername(username);
       if (entry === undefined || entry.device.blocked === 1) return false;
       if (tenant !== null && entry.device.tenant !== tenant) return false;
-      const { up, down } = branchOf(entry.device.deviceID);
+      const { up, down } = topicBranches(entry.device.deviceID);
       const branch = action === "publish" ? up : down;
       if (!topic.startsWith(branch)) return false;
       const named = topic.slice(branch.length);

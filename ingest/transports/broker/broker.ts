@@ -1,7 +1,7 @@
 import { retryDelays } from "../../../store/lib/retry.js";
-import { type BrokerEnd, count, type Meter } from "../../meter.js";
+import { addCount, type BrokerEnd, type Meter } from "../../meter.js";
 import { createInbound, type InboundDeps } from "./inbound.js";
-import { type Link, openLink } from "./link.js";
+import { type BrokerLink, openBrokerLink } from "./link.js";
 import { createOutbound, type Outbound } from "./outbound.js";
 import type { BrokerSettings } from "./settings.js";
 
@@ -40,13 +40,13 @@ export function openBroker(deps: BrokerDeps): Broker {
   const stop = new AbortController();
   const inbound = createInbound({ ...deps, onAnswer: flushSoon, onRoom: resume, signal: stop.signal });
   const outbound = createOutbound({ now: deps.now, onSent: flushSoon, onFault });
-  let link: Link | null = null;
+  let link: BrokerLink | null = null;
   let reconnect: NodeJS.Timeout | undefined;
   let isReading = true;
   let flushPlanned = false;
 
   function onFault(error: Error): void {
-    count(meter.dropped, "encoding");
+    addCount(meter.dropped, "encoding");
     deps.onFault(error);
   }
 
@@ -71,7 +71,7 @@ export function openBroker(deps: BrokerDeps): Broker {
 
   function open(): void {
     let readyAt: number | null = null;
-    link = openLink(settings, {
+    link = openBrokerLink(settings, {
       accepted: (opened, accepted) => {
         inbound.begin(opened, accepted.sessionPresent);
         outbound.begin(opened, accepted);
@@ -162,7 +162,7 @@ function createLinkReport({
     ended: (reason, text, usefulMs) => {
       if (isConnected) meter.brokerConnections--;
       isConnected = false;
-      count(meter.brokerEnded, reason);
+      addCount(meter.brokerEnded, reason);
       if (reason === "closed") return;
       const hint = hints[reason];
       const trouble = `cannot use the broker at ${address}: ${text}${hint === undefined ? "" : `; ${hint}`}`;

@@ -3,8 +3,8 @@ import { retryUntil } from "../../../store/lib/retry.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { lightWorkMax } from "../../uplinks/work-budget.js";
 import type { Addressee, BrokerShard } from "./broker-shard.js";
-import type { Intake, Received } from "./intake.js";
-import type { Delivery } from "./packets.js";
+import type { BrokerIntake, BrokerReceived } from "./intake.js";
+import type { BrokerDelivery } from "./packets.js";
 import type { Redeliveries } from "./redelivery.js";
 import { readUplinkTopic } from "./topics.js";
 
@@ -22,21 +22,25 @@ export interface DispatchDeps {
 
 interface Dispatch {
   /** False if the message has to wait for something. */
-  atOnce(received: Received): boolean;
+  atOnce(received: BrokerReceived): boolean;
   /** Waits for whatever the message needs. */
-  later(received: Received): Promise<void>;
+  later(received: BrokerReceived): Promise<void>;
   /**
    * Asks for the device of a message whose turn comes later, so that a burst of unknown devices is looked up together.
    */
-  askAhead(delivery: Delivery): void;
+  askAhead(delivery: BrokerDelivery): void;
 }
 
 const lookupDelayMs = { first: 1000, longest: 1000 } as const;
 
-export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries: Redeliveries): Dispatch {
+export function createDispatch(
+  deps: DispatchDeps,
+  intake: BrokerIntake,
+  redeliveries: Redeliveries,
+): Dispatch {
   const { peek, find, peekShard, findShard, onTrouble, signal } = deps;
 
-  const costOf = ({ device, shard }: Addressee, topic: string): number =>
+  const publishCost = ({ device, shard }: Addressee, topic: string): number =>
     shard.registry.publishCost(device.id, topic);
 
   /** The metadata may be away for a while; the messages wait for it. */
@@ -44,7 +48,12 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
     retryUntil(action, { signal, delayMs: lookupDelayMs, isTransient: () => true, onTrouble });
 
   /** A message that causes much work in its commit waits for the turn of its device's tenant. */
-  async function takeInTurn(received: Received, to: Addressee, topic: string, cost: number): Promise<void> {
+  async function takeInTurn(
+    received: BrokerReceived,
+    to: Addressee,
+    topic: string,
+    cost: number,
+  ): Promise<void> {
     const { tenant } = to.device.device;
     const { work } = to.shard;
     await work.room(tenant, cost);
@@ -64,7 +73,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
       }
       const shard = peekShard(device);
       if (shard === null || redeliveries.needsHistory(received.delivery, { device, shard })) return false;
-      if (costOf({ device, shard }, named.topic) > lightWorkMax) return false;
+      if (publishCost({ device, shard }, named.topic) > lightWorkMax) return false;
       intake.take(received, { device, shard }, named.topic, 0);
       return true;
     },
@@ -80,7 +89,7 @@ export function createDispatch(deps: DispatchDeps, intake: Intake, redeliveries:
       // Of a connection that has gone meanwhile: the broker sends it again.
       if (received.acks.isOver) return;
       if (to === null) return intake.ofNobody(received);
-      const cost = costOf(to, named.topic);
+      const cost = publishCost(to, named.topic);
       if (cost > lightWorkMax) await takeInTurn(received, to, named.topic, cost);
       else intake.take(received, to, named.topic, 0);
     },

@@ -1,10 +1,10 @@
 /** Messages from the broker: into the journal in the broker's order, and acknowledged in that order. */
 import { createSlice } from "../../../store/lib/turns.js";
 import { createDispatch, type DispatchDeps } from "./dispatch.js";
-import { createIntake, type IntakeDeps, type Received } from "./intake.js";
-import type { Link } from "./link.js";
+import { type BrokerReceived, createBrokerIntake, type IntakeDeps } from "./intake.js";
+import type { BrokerLink } from "./link.js";
 import { OrderedAcks } from "./ordered-acks.js";
-import type { Delivery } from "./packets.js";
+import type { BrokerDelivery } from "./packets.js";
 import { createRedeliveries } from "./redelivery.js";
 
 export interface InboundDeps extends IntakeDeps, DispatchDeps {
@@ -20,8 +20,8 @@ export interface InboundDeps extends IntakeDeps, DispatchDeps {
 
 interface Inbound {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
-  begin(link: Link, resumed: boolean): void;
-  take(delivery: Delivery): void;
+  begin(link: BrokerLink, resumed: boolean): void;
+  take(delivery: BrokerDelivery): void;
   /** Takes nothing more: what waits is sent again to whoever connects next. */
   end(): void;
   /** Whether reading must wait. */
@@ -34,15 +34,15 @@ const inFlightBytesMax = 8 * 1024 * 1024;
 export function createInbound(deps: InboundDeps): Inbound {
   const { signal } = deps;
   const redeliveries = createRedeliveries();
-  const intake = createIntake(deps, redeliveries);
+  const intake = createBrokerIntake(deps, redeliveries);
   const dispatch = createDispatch(deps, intake, redeliveries);
   let current: OrderedAcks | null = null;
   /** Messages that wait for their device, or for those before them. */
-  let waiting: Received[] = [];
+  let waiting: BrokerReceived[] = [];
   let isDraining = false;
 
   /** A fault of ours at one message costs only that one: sent again, it would fail again. */
-  function passOver(received: Received, error: unknown): void {
+  function passOver(received: BrokerReceived, error: unknown): void {
     deps.onFault(error);
     intake.refuse(received, "fault");
   }

@@ -1,22 +1,22 @@
 /**
  * One message of the broker, once its device is known: refused, recognised as sent again, or on its way to the disk.
  */
-import type { Limiter, Limits } from "../../access/limits.js";
+import type { IngestLimits, Limiter } from "../../access/limits.js";
 import type { DeviceEntry } from "../../directory/entries.js";
-import { isWithin, type TopicBounds } from "../../messages/topics.js";
-import { type BrokerRefusal, count, type Meter } from "../../meter.js";
+import { isWithinBytes, type TopicBounds } from "../../messages/topics.js";
+import { addCount, type BrokerRefusal, type Meter } from "../../meter.js";
 import { mayPublish } from "../../policies.js";
 import { countRefusal, publishUplink } from "../../sessions/publish.js";
 import type { Origin } from "../../uplinks/accept.js";
 import type { Addressee } from "./broker-shard.js";
 import type { OrderedAcks } from "./ordered-acks.js";
-import type { Delivery } from "./packets.js";
+import type { BrokerDelivery } from "./packets.js";
 import type { Redeliveries } from "./redelivery.js";
 import { readUplinkTopic, type UplinkTopic } from "./topics.js";
 
 export interface IntakeDeps {
   readonly meter: Meter;
-  readonly limits: Limits | null;
+  readonly limits: IngestLimits | null;
   readonly topics: TopicBounds;
   /** Hash of our client id. */
   readonly session: number;
@@ -25,35 +25,35 @@ export interface IntakeDeps {
 }
 
 /** A message and the connection that it came on. */
-export interface Received {
+export interface BrokerReceived {
   readonly acks: OrderedAcks;
-  readonly delivery: Delivery;
+  readonly delivery: BrokerDelivery;
 }
 
-export interface Intake {
+export interface BrokerIntake {
   /** Topic and device of a message; null if it has been refused for what needs no device. */
-  read(received: Received): UplinkTopic | null;
+  read(received: BrokerReceived): UplinkTopic | null;
   /**
    * Refuses it, recognises it as redelivered, or appends it. `cost`, acquired from the shard's work budget, is released
    * in each case.
    */
-  take(received: Received, to: Addressee, topic: string, cost: number): void;
+  take(received: BrokerReceived, to: Addressee, topic: string, cost: number): void;
   /** Nobody has the id that its topic names. */
-  ofNobody(received: Received): void;
-  refuse(received: Received, reason: BrokerRefusal): void;
+  ofNobody(received: BrokerReceived): void;
+  refuse(received: BrokerReceived, reason: BrokerRefusal): void;
   /** Messages on their way to the disk, and their bytes. */
   readonly inFlight: number;
   readonly inFlightBytes: number;
 }
 
-export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Intake {
+export function createBrokerIntake(deps: IntakeDeps, redeliveries: Redeliveries): BrokerIntake {
   const { meter, session, limits } = deps;
   const limiters = new WeakMap<DeviceEntry, Limiter>();
   let inFlight = 0;
   let inFlightBytes = 0;
 
-  function refuse({ acks, delivery }: Received, reason: BrokerRefusal): void {
-    count(meter.brokerRefused, reason);
+  function refuse({ acks, delivery }: BrokerReceived, reason: BrokerRefusal): void {
+    addCount(meter.brokerRefused, reason);
     acks.answer(delivery.messageID);
   }
 
@@ -71,7 +71,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
   }
 
   function append(
-    { acks, delivery }: Received,
+    { acks, delivery }: BrokerReceived,
     { device, shard }: Addressee,
     topic: string,
     cost: number,
@@ -96,7 +96,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
   }
 
   /** True if the message had been taken before: it is acknowledged once that is on disk. */
-  function isRedelivered({ acks, delivery }: Received, device: DeviceEntry, topic: string): boolean {
+  function isRedelivered({ acks, delivery }: BrokerReceived, device: DeviceEntry, topic: string): boolean {
     const known = redeliveries.find(delivery, device, topic);
     if (known === null) return false;
     meter.redelivered++;
@@ -110,7 +110,7 @@ export function createIntake(deps: IntakeDeps, redeliveries: Redeliveries): Inta
       const { topic, flaw } = received.delivery;
       const named = topic === null ? null : readUplinkTopic(topic);
       if (flaw !== null) refuse(received, flaw);
-      else if (named === null || !isWithin(named.topic, deps.topics)) refuse(received, "topic");
+      else if (named === null || !isWithinBytes(named.topic, deps.topics)) refuse(received, "topic");
       else return named;
       return null;
     },

@@ -8,10 +8,10 @@ import { protocolError, Reader } from "../mqtt/codec/reader.js";
 import { createWriteBuffer } from "../mqtt/connection/write-buffer.js";
 import {
   type Accepted,
-  connectPacket,
-  type Delivery,
-  disconnect,
-  packetTypes,
+  type BrokerDelivery,
+  brokerPacketTypes,
+  disconnectPacket,
+  encodeConnect,
   pingreq,
   type Rare,
   readAcknowledgement,
@@ -20,17 +20,23 @@ import {
   subscribePacket,
   unsubscribePacket,
 } from "./packets.js";
-import { type BrokerSettings, keepAlive, packetBytesMax, receiveMaximum, sessionExpiry } from "./settings.js";
+import {
+  type BrokerSettings,
+  brokerReceiveMaximum,
+  keepAlive,
+  packetBytesMax,
+  sessionExpiry,
+} from "./settings.js";
 import { type SilenceWatch, watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
 /** What a connection to the broker tells its owner. */
 interface LinkEvents {
   /** CONNACK: messages may follow at once. */
-  accepted(link: Link, accepted: Accepted): void;
+  accepted(link: BrokerLink, accepted: Accepted): void;
   /** SUBACK; for a connection that subscribes to nothing, CONNACK. */
   subscribed(): void;
-  delivered(delivery: Delivery): void;
+  delivered(delivery: BrokerDelivery): void;
   /** PUBACK of a message of ours. */
   acknowledged(messageID: number, code: number): void;
   /** All packets of one read have been handed over. */
@@ -43,7 +49,7 @@ interface LinkEvents {
 type LinkState = "connecting" | "connected" | "accepted" | "ready" | "ended";
 
 /** One connection to the broker. */
-export interface Link {
+export interface BrokerLink {
   /** Acknowledges a message that came over this connection. */
   acknowledge(messageID: number): void;
   push(bytes: Uint8Array): void;
@@ -63,7 +69,7 @@ const takenOver = 0x8e;
 const failure = 0x80;
 
 /** Connects and subscribes. Everything that can go wrong comes as `ended`. */
-export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
+export function openBrokerLink(settings: BrokerSettings, events: LinkEvents): BrokerLink {
   const socket = connect(settings);
   const { shared } = settings;
   const [filter, otherFilter] = shared === true ? [sharedFilter, ownFilter] : [ownFilter, sharedFilter];
@@ -101,7 +107,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
 
   function takeRare(packet: Rare): void {
     if (packet.cmd === "connack" && state !== "connected") throw protocolError("a second CONNACK");
-    const refusal = refusalOf(packet, filter);
+    const refusal = findRefusal(packet, filter);
     if (refusal !== null) return end(refusal.reason, refusal.text);
     if (packet.cmd === "connack") return accept(packet);
     if (packet.cmd === "suback") ready();
@@ -133,12 +139,18 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
     if (state !== "connecting") return;
     state = "connected";
     writeBuffer.push(
-      connectPacket({ ...settings, keepAlive, sessionExpiry, receiveMaximum, packetBytesMax }),
+      encodeConnect({
+        ...settings,
+        keepAlive,
+        sessionExpiry,
+        receiveMaximum: brokerReceiveMaximum,
+        packetBytesMax,
+      }),
     );
     writeBuffer.flush();
   });
 
-  const link: Link = {
+  const link: BrokerLink = {
     ...createReadingPause(socket, silence),
     acknowledge: (messageID) => writeBuffer.acknowledge(pubackByte, messageID),
     push: (bytes) => writeBuffer.push(bytes),
@@ -147,7 +159,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
       return writeBuffer.waitingBytes;
     },
     close: () => {
-      if (state === "accepted" || state === "ready") writeBuffer.push(disconnect);
+      if (state === "accepted" || state === "ready") writeBuffer.push(disconnectPacket);
       end("closed", "");
     },
   };
@@ -155,7 +167,7 @@ export function openLink(settings: BrokerSettings, events: LinkEvents): Link {
 }
 
 /** Pauses the reading of a socket, and with it the watch over its silence; asked twice, it changes nothing. */
-function createReadingPause(socket: Socket, silence: SilenceWatch): Pick<Link, "pause" | "resume"> {
+function createReadingPause(socket: Socket, silence: SilenceWatch): Pick<BrokerLink, "pause" | "resume"> {
   let isPaused = false;
   return {
     pause: () => {
@@ -186,20 +198,20 @@ function createFrameOwner(
       return state() === "ended";
     },
     begin: (firstByte) => {
-      if (state() === "connected" && firstByte >> 4 !== packetTypes.connack) {
+      if (state() === "connected" && firstByte >> 4 !== brokerPacketTypes.connack) {
         throw protocolError("the first packet is no CONNACK");
       }
     },
     frame: (firstByte, bytes, start, stop) => {
       const type = firstByte >> 4;
-      if (type === packetTypes.publish) {
+      if (type === brokerPacketTypes.publish) {
         return events.delivered(readDelivery(firstByte, new Reader(bytes, start, stop)));
       }
-      if (type === packetTypes.puback) {
+      if (type === brokerPacketTypes.puback) {
         const { messageID, code } = readAcknowledgement(new Reader(bytes, start, stop));
         return events.acknowledged(messageID, code);
       }
-      if (type !== packetTypes.pingresp) takeRare(readRare(firstByte, bytes.subarray(start, stop)));
+      if (type !== brokerPacketTypes.pingresp) takeRare(readRare(firstByte, bytes.subarray(start, stop)));
     },
   };
 }
@@ -219,7 +231,7 @@ function connect({ host, port, tls }: BrokerSettings): Socket {
 }
 
 /** Why the connection ends if the packet refuses something or is a DISCONNECT; otherwise null. */
-function refusalOf(packet: Rare, filter: string): { reason: BrokerEnd; text: string } | null {
+function findRefusal(packet: Rare, filter: string): { reason: BrokerEnd; text: string } | null {
   if (packet.cmd === "disconnect") {
     const reason = packet.code === takenOver ? "taken_over" : "disconnected";
     return { reason, text: sayCode("the broker disconnects", packet) };

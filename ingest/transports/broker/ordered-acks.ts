@@ -1,5 +1,5 @@
 /** The acknowledgements of one connection to the broker, in the order of its messages [MQTT-4.6.0-2]. */
-import type { Link } from "./link.js";
+import type { BrokerLink } from "./link.js";
 
 /** A message whose acknowledgement waits for its disk, or for those before it. */
 interface Waiting {
@@ -11,7 +11,7 @@ const nothing = (): void => undefined;
 
 /** Shards keep what they take each at its own time. A message id of 0 (QoS 0) is never acknowledged, nor waited for. */
 export class OrderedAcks {
-  readonly #link: Link;
+  readonly #link: BrokerLink;
   readonly #onAnswer: () => void;
   #waiting: Waiting[] = [];
   /** Those before this index have been acknowledged. */
@@ -20,7 +20,7 @@ export class OrderedAcks {
   isOver = false;
 
   /** @param onAnswer there are acknowledgements to flush, soon */
-  constructor(link: Link, onAnswer: () => void) {
+  constructor(link: BrokerLink, onAnswer: () => void) {
     this.#link = link;
     this.#onAnswer = onAnswer;
   }

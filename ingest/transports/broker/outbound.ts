@@ -1,7 +1,7 @@
 import { asError } from "../../../store/lib/errors.js";
 import type { Settled } from "../../sessions/state.js";
 import { createPublishEncoder } from "../mqtt/codec/publish-packet.js";
-import type { Link } from "./link.js";
+import type { BrokerLink } from "./link.js";
 import type { Accepted } from "./packets.js";
 import { downlinkTopic } from "./topics.js";
 
@@ -25,7 +25,7 @@ export interface Outbound {
    * says that nobody listens, refuses it, its time is over, or the connection ends before the broker has answered.
    */
   send(deviceID: string, message: BrokerDownlink, settled: Settled): SentThroughBroker;
-  begin(link: Link, accepted: Accepted): void;
+  begin(link: BrokerLink, accepted: Accepted): void;
   acknowledged(messageID: number, code: number): void;
   end(): void;
 }
@@ -63,7 +63,8 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
   let bytes = 0;
   let lastID = 0;
   let inFlight = 0;
-  let current: { readonly link: Link; readonly accepted: Accepted; readonly encode: Encode } | null = null;
+  let current: { readonly link: BrokerLink; readonly accepted: Accepted; readonly encode: Encode } | null =
+    null;
 
   function nextID(): number {
     do lastID = (lastID % messageIDMax) + 1;
@@ -73,13 +74,13 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
 
   function forget(one: Outgoing, acknowledged: boolean): void {
     outgoing.delete(one.messageID);
-    bytes -= bytesOf(one);
+    bytes -= countBytes(one);
     one.settled(acknowledged);
   }
 
   function write(one: Outgoing): void {
     if (current === null) return;
-    const packet = packetOf(one, current.encode);
+    const packet = encodeOutgoing(one, current.encode);
     if (packet === null) return forget(one, false);
     one.sent = true;
     inFlight++;
@@ -88,7 +89,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
   }
 
   /** Null if it goes no further: its time is over, it is too large for the broker, or cannot be encoded. */
-  function packetOf(one: Outgoing, encode: Encode): Buffer | null {
+  function encodeOutgoing(one: Outgoing, encode: Encode): Buffer | null {
     const left = secondsLeft(one);
     if (left <= 0) return null;
     try {
@@ -125,22 +126,22 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
       if (message.qos === 0) {
         if (current.link.waitingBytes > waitingBytesMax) return "none";
         const one = { messageID: 0, topic, message, expiresAt, settled, sent: false };
-        const packet = packetOf(one, current.encode);
+        const packet = encodeOutgoing(one, current.encode);
         if (packet === null) return "none";
         current.link.push(packet);
         onSent();
         return "sent";
       }
-      if (outgoing.size >= outgoingMessagesMax || bytes + bytesOf({ topic, message }) > outgoingBytesMax)
+      if (outgoing.size >= outgoingMessagesMax || bytes + countBytes({ topic, message }) > outgoingBytesMax)
         return "none";
       const one: Outgoing = { messageID: nextID(), topic, message, expiresAt, settled, sent: false };
       outgoing.set(one.messageID, one);
-      bytes += bytesOf(one);
+      bytes += countBytes(one);
       if (inFlight < current.accepted.receiveMaximum) write(one);
       return "awaited";
     },
     begin: (link, accepted) => {
-      current = { link, accepted, encode: encoderOf(accepted) };
+      current = { link, accepted, encode: createEncoder(accepted) };
       inFlight = 0;
       sendMore();
     },
@@ -159,14 +160,14 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
   };
 }
 
-function bytesOf({ topic, message }: Pick<Outgoing, "topic" | "message">): number {
+function countBytes({ topic, message }: Pick<Outgoing, "topic" | "message">): number {
   return topic.length + message.payload.length;
 }
 
 /** Null if the broker does not take so large a packet. */
 type Encode = (one: Outgoing, secondsLeft: number) => Buffer | null;
 
-function encoderOf({ packetBytesMax, receiveMaximum }: Accepted): Encode {
+function createEncoder({ packetBytesMax, receiveMaximum }: Accepted): Encode {
   const encoder = createPublishEncoder({
     version: 5,
     receiveMaximum,

@@ -2,14 +2,14 @@ import { isUtf8 } from "node:buffer";
 import mqttPacket, { type Packet } from "mqtt-packet";
 import type { MessageProperties } from "../../../store/journal/message.js";
 import { payloadBytesMax } from "../../uplinks/accept.js";
-import { messageProperties, readProperties } from "../mqtt/codec/properties.js";
+import { messageProperties, readMqttProperties } from "../mqtt/codec/properties.js";
 import { malformed, protocolError, type Reader, Violation } from "../mqtt/codec/reader.js";
 
 /** Types of the fixed header that a broker's packets have, MQTT 5.0 table 2-1. */
-export const packetTypes = { connack: 2, publish: 3, puback: 4, pingresp: 13 } as const;
+export const brokerPacketTypes = { connack: 2, publish: 3, puback: 4, pingresp: 13 } as const;
 
 /** A message as the broker hands it on; it is acknowledged even if it cannot be taken. */
-export interface Delivery {
+export interface BrokerDelivery {
   readonly qos: 0 | 1;
   readonly dup: boolean;
   /** 0 at QoS 0. */
@@ -26,7 +26,7 @@ export interface Delivery {
  * Reads PUBLISH. What concerns the message alone does not end the connection: the broker would send it again on the
  * next one, for ever. @throws Violation if not even its packet id can be read
  */
-export function readDelivery(firstByte: number, reader: Reader): Delivery {
+export function readDelivery(firstByte: number, reader: Reader): BrokerDelivery {
   const qos = (firstByte >> 1) & 3;
   if (qos > 1) throw protocolError("a message comes at a QoS that was not subscribed");
   const topicBytes = reader.binary();
@@ -40,7 +40,7 @@ export function readDelivery(firstByte: number, reader: Reader): Delivery {
     topic: topic === null || topic.includes("\0") ? null : topic,
   };
   try {
-    const all = readProperties(reader, "publish");
+    const all = readMqttProperties(reader, "publish");
     const payload = reader.rest();
     const flaw = all.areTooLong === true || payload.length > payloadBytesMax ? "oversize" : null;
     return { ...envelope, payload, properties: messageProperties(all), flaw };
@@ -70,7 +70,7 @@ interface ConnectOptions {
 
 const version5 = { protocolVersion: 5 } as const;
 
-export function connectPacket(options: ConnectOptions): Buffer {
+export function encodeConnect(options: ConnectOptions): Buffer {
   const { username, password } = options;
   return mqttPacket.generate(
     {
@@ -105,7 +105,7 @@ export function unsubscribePacket(messageID: number, filter: string): Buffer {
 }
 
 export const pingreq: Buffer = Buffer.from([0xc0, 0]);
-export const disconnect: Buffer = Buffer.from([0xe0, 0]);
+export const disconnectPacket: Buffer = Buffer.from([0xe0, 0]);
 
 export interface Accepted {
   readonly cmd: "connack";

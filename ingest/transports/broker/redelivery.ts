@@ -4,7 +4,7 @@ import { crc32c } from "../../../store/lib/crc32c.js";
 import type { DeviceEntry } from "../../directory/entries.js";
 import { type DeviceHistory, messageKey, type Taken } from "../../uplinks/redelivery.js";
 import type { Addressee } from "./broker-shard.js";
-import type { Delivery } from "./packets.js";
+import type { BrokerDelivery } from "./packets.js";
 import { openMax } from "./settings.js";
 
 /** A message that the broker sends again with DUP, known by packet id, topic and payload. */
@@ -28,14 +28,14 @@ export interface Redeliveries {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(resumed: boolean): void;
   /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
-  needsHistory(delivery: Delivery, to: Addressee): boolean;
+  needsHistory(delivery: BrokerDelivery, to: Addressee): boolean;
   readHistory(to: Addressee): Promise<void>;
   /** To be told of each message before it is taken. */
-  note(delivery: Delivery): void;
+  note(delivery: BrokerDelivery): void;
   /** The trace of a message that is sent again; null if it is new. `topic` is that of the device. */
-  find(delivery: Delivery, device: DeviceEntry, topic: string): Trace | null;
+  find(delivery: BrokerDelivery, device: DeviceEntry, topic: string): Trace | null;
   /** A message that is on its way to the disk. */
-  add(delivery: Delivery): Trace;
+  add(delivery: BrokerDelivery): Trace;
 }
 
 export function createRedeliveries(): Redeliveries {
@@ -44,8 +44,8 @@ export function createRedeliveries(): Redeliveries {
   const earlier = new Map<number, Taken>();
   let mayRepeatEarlier = true;
 
-  const isAgain = ({ dup, qos }: Delivery): boolean => dup && qos === 1;
-  const add = ({ messageID, topic, payload }: Delivery): Trace =>
+  const isAgain = ({ dup, qos }: BrokerDelivery): boolean => dup && qos === 1;
+  const add = ({ messageID, topic, payload }: BrokerDelivery): Trace =>
     recent.add({ messageID, topic: topic ?? "", payload });
 
   return {

@@ -17,13 +17,13 @@ export interface BrokerSettings {
 }
 
 /** Messages of QoS 1 that the broker may have sent us and not seen acknowledged. */
-export const receiveMaximum = 2000;
+export const brokerReceiveMaximum = 2000;
 
 /**
  * Messages that it may send again. Mosquitto counts anew with each connection that takes up a session: after several
  * without an acknowledgement it has as many times `receiveMaximum` open.
  */
-export const openMax = 5 * receiveMaximum;
+export const openMax = 5 * brokerReceiveMaximum;
 
 /**
  * Far more than a message that is taken: a message between the two is refused by us and counted; the broker would drop

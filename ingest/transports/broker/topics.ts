@@ -31,6 +31,6 @@ export function downlinkTopic(deviceID: string, topic: string): string {
 }
 
 /** The prefixes below which the device publishes and listens; its own topics follow them. */
-export function branchOf(deviceID: string): { readonly up: string; readonly down: string } {
+export function topicBranches(deviceID: string): { readonly up: string; readonly down: string } {
   return { up: `${root}${deviceID}${upward}`, down: downlinkTopic(deviceID, "") };
 }

@@ -1,7 +1,7 @@
 /** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
-import { clientOf } from "../../access/client-of.js";
+import { readClientAddress } from "../../access/client-of.js";
 import type { Proxies } from "../../access/proxies.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import {
@@ -24,10 +24,16 @@ import { takeBatch } from "./messages/batch.js";
 import { confirmMessage, fetchMessage } from "./messages/inbox.js";
 import { takeUplink } from "./messages/uplinks.js";
 import type { HttpPeer } from "./peer.js";
-import { type Answer, failure, type HttpResponse, send, turnedAway } from "./requests/answers.js";
-import { batchBytesMax, readBody } from "./requests/body.js";
+import {
+  failureAnswer,
+  type HttpResponse,
+  sendAnswer,
+  turnedAway,
+  type UplinkAnswer,
+} from "./requests/answers.js";
+import { readBody, uplinkBatchBytesMax } from "./requests/body.js";
 import { createBodyBudgets } from "./requests/body-budget.js";
-import { authorizationOf, loginOf } from "./requests/credentials.js";
+import { parseLogin, readAuthorization } from "./requests/credentials.js";
 import type { DeviceRequest } from "./requests/device-request.js";
 
 export interface HttpTransport {
@@ -63,9 +69,9 @@ interface Known {
 
 interface Endpoint {
   readonly methods: readonly string[];
-  readonly action: (request: DeviceRequest) => Promise<Answer | undefined>;
+  readonly action: (request: DeviceRequest) => Promise<UplinkAnswer | undefined>;
   /** The form of its answers, where it is not the usual one. */
-  readonly form?: (answer: Answer) => Answer;
+  readonly form?: (answer: UplinkAnswer) => UplinkAnswer;
   /** Whether the query may have the credentials. */
   readonly isNamedInQuery?: boolean;
 }
@@ -80,12 +86,12 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     clientID: httpClientID,
     keepAlive: context.presenceSeconds,
     sessionExpiry: sessionExpiryMax,
-    inFlight: { messages: inFlightMessagesMax, bytes: batchBytesMax },
+    inFlight: { messages: inFlightMessagesMax, bytes: uplinkBatchBytesMax },
     link: (state: SessionState, options: DeliveryOptions) => new PolledInbox(state, options),
   } as const;
   const sweep = setInterval(() => void clients.sweep(), sweepMs);
 
-  async function deviceOf(
+  async function authenticateRequest(
     authorization: string,
     peer: HttpPeer,
     ip: string,
@@ -93,7 +99,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     const last = known.get(peer.connection);
     if (last?.authorization === authorization && !last.client.isEnded) return last.client;
     const found = await clients.enter(
-      { ...loginOf(authorization), certificate: peer.certificate },
+      { ...parseLogin(authorization), certificate: peer.certificate },
       ip,
       terms,
     );
@@ -104,8 +110,8 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
   }
 
   /** `tenant`: that of an authenticated device, whose answer is counted; other answers are short and are not. */
-  function respond(response: HttpResponse, made: Answer | undefined, tenant = 0): void {
-    if (made !== undefined) send(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
+  function respond(response: HttpResponse, made: UplinkAnswer | undefined, tenant = 0): void {
+    if (made !== undefined) sendAnswer(response, made, (bytes) => context.takeAnswerRoom(tenant, bytes));
   }
 
   /** Lets the node that keeps the device answer; false: it is this one. */
@@ -115,10 +121,10 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
     peer: HttpPeer,
     authorization: string,
     address: string,
-    form: (answer: Answer) => Answer,
+    form: (answer: UplinkAnswer) => UplinkAnswer,
   ): Promise<boolean> {
     if (neighbours === null || peer.isRelayed) return false;
-    const { username } = loginOf(authorization);
+    const { username } = parseLogin(authorization);
     const owner = await neighbours.keeperOf(username, peer.certificate);
     if (owner === null) return false;
     if (response.destroyed) return true;
@@ -127,7 +133,7 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       request,
       response,
       client: { address, certificate, isSecure },
-      reservation: budgets(batchBytesMax).open(owner.tenant, 0),
+      reservation: budgets(uplinkBatchBytesMax).open(owner.tenant, 0),
       proved: () => peer.prove(owner.tenant),
       unreachable: () => respond(response, form(turnedAway.unavailable)),
     });
@@ -145,15 +151,15 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       const Allow = methods.join(", ");
       return respond(
         response,
-        form(failure(405, "METHOD_NOT_ALLOWED", `the path takes ${Allow}`, { Allow })),
+        form(failureAnswer(405, "METHOD_NOT_ALLOWED", `the path takes ${Allow}`, { Allow })),
       );
     }
     const { headers } = request;
-    const inQuery = isNamedInQuery ? authorizationOf(query) : undefined;
+    const inQuery = isNamedInQuery ? readAuthorization(query) : undefined;
     const authorization = inQuery ?? headers.authorization ?? "";
-    const ip = clientOf(proxies, peer.address, headers);
+    const ip = readClientAddress(proxies, peer.address, headers);
     if (await passedOn(request, response, peer, authorization, ip, form)) return;
-    const client = await deviceOf(authorization, peer, ip);
+    const client = await authenticateRequest(authorization, peer, ip);
     if ("reason" in client) return respond(response, form(turnedAway[client.reason]));
     if (response.destroyed) return;
     const { tenant } = client.entry.device;
@@ -186,13 +192,13 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
       const { url = "" } = request;
       const end = url.indexOf("?");
       const query = end < 0 ? noQuery : new URLSearchParams(url.slice(end + 1));
-      const found = endpointOf(end < 0 ? url : url.slice(0, end), query);
+      const found = findEndpoint(end < 0 ? url : url.slice(0, end), query);
       if (found === null) return false;
       if ("status" in found) respond(response, found);
       else {
         answer(request, response, peer, found, query).catch((error: unknown) => {
           context.onFault(asError(error));
-          respond(response, failure(500, "INTERNAL_ERROR", "the service failed; the log has it"));
+          respond(response, failureAnswer(500, "INTERNAL_ERROR", "the service failed; the log has it"));
         });
       }
       return true;
@@ -201,16 +207,16 @@ export function createHttpTransport(context: HttpContext, shards: ByShard<Client
   };
 }
 
-const asItIs = (answer: Answer): Answer => answer;
+const asItIs = (answer: UplinkAnswer): UplinkAnswer => answer;
 const noQuery = new URLSearchParams();
 const uplinks = "/api/v1/uplinks";
 const inbox = "/api/v1/inbox";
 
 /** Null for a path that is not for devices; an answer for one that cannot be read. */
-function endpointOf(path: string, query: URLSearchParams): Endpoint | Answer | null {
+function findEndpoint(path: string, query: URLSearchParams): Endpoint | UplinkAnswer | null {
   if (path.startsWith(`${uplinks}/`)) {
     const topic = decoded(path.slice(uplinks.length + 1));
-    if (topic === null) return failure(400, "BAD_REQUEST", "the topic in the path is not valid");
+    if (topic === null) return failureAnswer(400, "BAD_REQUEST", "the topic in the path is not valid");
     return { methods: ["POST"], action: (request) => takeUplink(request, topic) };
   }
   if (path === uplinks) return { methods: ["POST"], action: takeBatch };
@@ -230,7 +236,7 @@ function endpointOf(path: string, query: URLSearchParams): Endpoint | Answer | n
 }
 
 /** As InfluxDB 2 answers; whether messages are taken says /readyz. */
-const healthy: Answer = {
+const healthy: UplinkAnswer = {
   status: 200,
   headers: { "Content-Type": "application/json; charset=utf-8" },
   body: JSON.stringify({ name: "tidemark", message: "ready for writes", status: "pass", checks: [] }),

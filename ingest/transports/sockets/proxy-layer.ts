@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Proxies } from "../../access/proxies.js";
-import { count, type HandshakeFailure, type Meter } from "../../meter.js";
+import { addCount, type HandshakeFailure, type Meter } from "../../meter.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import type { IncomingSocket } from "./incoming-socket.js";
 import { readProxyHeader } from "./proxy-header.js";
@@ -46,7 +46,7 @@ export function createProxyLayer(
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.incoming.failure);
+    addCount(meter.handshakesFailed, handshake.incoming.failure);
   }
 
   function leave(socket: Socket): void {

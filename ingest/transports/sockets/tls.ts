@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type TlsOptions } from "node:tls";
 import { addressBlock } from "../../access/address-block.js";
 import type { ClientCertificate } from "../../access/credentials.js";
-import { count, type HandshakeFailure, type Meter } from "../../meter.js";
+import { addCount, type HandshakeFailure, type Meter } from "../../meter.js";
 import { helloBytesMax, lookAtHello } from "./client-hello.js";
 import { lookAtFirstBytes } from "./first-bytes.js";
 import { createHandshakeSemaphore } from "./handshake-semaphore.js";
@@ -86,7 +86,7 @@ export function createTlsLayer(
   const byEnds = new Map<string, Handshake>();
   const asks = certificates !== "none";
   const server = createServer({
-    ...contextOf(identity, asks, suites),
+    ...createTlsContext(identity, asks, suites),
     ...demands(asks),
     ...(protocols === undefined ? {} : { ALPNProtocols: [...protocols] }),
   });
@@ -98,7 +98,7 @@ export function createTlsLayer(
   });
 
   function find(socket: Socket): Handshake | undefined {
-    const ends = endsOf(socket);
+    const ends = formatEnds(socket);
     return ends === null ? undefined : byEnds.get(ends);
   }
 
@@ -121,7 +121,7 @@ export function createTlsLayer(
     if (handshake === undefined) return void socket.destroy();
     let certificate: ClientCertificate | null = null;
     try {
-      if (asks) certificate = certificateOf(socket);
+      if (asks) certificate = readClientCertificate(socket);
     } catch {
       // A certificate that OpenSSL takes and Node cannot read proves nothing.
     }
@@ -140,14 +140,14 @@ export function createTlsLayer(
 
   return {
     accept: (socket, incoming) => {
-      const ends = endsOf(socket);
+      const ends = formatEnds(socket);
       if (ends === null) {
-        count(meter.handshakesFailed, "lost");
+        addCount(meter.handshakesFailed, "lost");
         return void socket.destroy();
       }
       const address = addressBlock(incoming.address);
       const ended = (): void => {
-        count(meter.handshakesFailed, incoming.failure);
+        addCount(meter.handshakesFailed, incoming.failure);
         leave(handshake);
       };
       const watch = (): void => {
@@ -170,7 +170,7 @@ export function createTlsLayer(
         if (!semaphore.enter(handshake)) socket.on("readable", watch);
       });
     },
-    renew: (renewed) => server.setSecureContext(contextOf(renewed, asks, suites)),
+    renew: (renewed) => server.setSecureContext(createTlsContext(renewed, asks, suites)),
     sweep: () => {
       const now = monotonic();
       const { leastHeld } = semaphore;
@@ -187,7 +187,7 @@ export function createTlsLayer(
 /** 'close' follows, and is what counts. */
 function ignore(): void {}
 
-function contextOf(
+function createTlsContext(
   { certificates, trusted }: TlsIdentity,
   asks: boolean,
   suites: TlsSuites,
@@ -212,7 +212,7 @@ function demands(asks: boolean): TlsOptions {
  * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do. A peer may use one
  * port of its own for several of ours. Null for a socket that is gone already.
  */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
+function formatEnds({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {
   return remoteAddress === undefined ? null : `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
@@ -220,7 +220,7 @@ function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket):
 const dateErrors = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
 
 /** The client's certificate; null if none came, or none that an authority we believe has signed. */
-function certificateOf(socket: TLSSocket): ClientCertificate | null {
+function readClientCertificate(socket: TLSSocket): ClientCertificate | null {
   // Typed as an Error, in fact OpenSSL's code.
   const problem = socket.authorizationError as unknown as string | null | undefined;
   if (!socket.authorized && !dateErrors.has(String(problem))) return null;

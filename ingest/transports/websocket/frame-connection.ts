@@ -1,13 +1,13 @@
 import type { WebSocket } from "ws";
 import { createSlice } from "../../../store/lib/turns.js";
-import type { DeviceClient, Outcome } from "../../clients/client.js";
+import type { DeviceClient, PublishOutcome } from "../../clients/client.js";
 import type { Rejected } from "../../clients/clients.js";
 import { InFlight } from "../../clients/in-flight.js";
 import { type LocalTime, readPointTime, unreadableTime } from "../../decode/time.js";
 import type { EndReason } from "../../meter.js";
-import type { Message } from "../../sessions/state.js";
+import type { SessionMessage } from "../../sessions/state.js";
 import type { FrameLink, FrameSocket } from "./frame-link.js";
-import type { Frame } from "./frame-relay.js";
+import type { WebSocketFrame } from "./frame-relay.js";
 import {
   type BadFrame,
   type ClientFrame,
@@ -19,7 +19,7 @@ import {
 } from "./frames.js";
 
 /** Passes the client on, with the frames that have come. */
-export type Onward = (client: WebSocket, known: readonly Frame[]) => void;
+export type Onward = (client: WebSocket, known: readonly WebSocketFrame[]) => void;
 
 /** What a connection needs of the transport. */
 interface FrameConnectionDeps {
@@ -43,7 +43,7 @@ const missedPingsMax = 2;
 /** Unsent bytes beyond which the client is not read, and is not sent answers to its pings. */
 const unsentBytesMax = 1024 * 1024;
 
-const statuses: Readonly<Record<Exclude<Outcome, "kept" | "repeated">, readonly [number, string]>> = {
+const statuses: Readonly<Record<Exclude<PublishOutcome, "kept" | "repeated">, readonly [number, string]>> = {
   topic: [400, "no message can be published to this topic"],
   oversize: [413, "a message may have 262144 bytes"],
   policy: [403, "the device may not publish to this topic"],
@@ -63,7 +63,7 @@ export class FrameConnection implements FrameSocket {
   /** Of the last frame: what comes down has the same. */
   #format: FrameFormat = "json";
   /** Frames that wait for those before them. */
-  readonly #waiting: Frame[] = [];
+  readonly #waiting: WebSocketFrame[] = [];
   /** Bytes of these, and of the one that is being taken. */
   #untakenBytes = 0;
   #isTaking = false;
@@ -101,7 +101,7 @@ export class FrameConnection implements FrameSocket {
     this.#client = client;
   }
 
-  send(id: string | null, { topic, payload }: Message): void {
+  send(id: string | null, { topic, payload }: SessionMessage): void {
     this.#webSocket.send(messageFrame(id, topic, payload, this.#format));
   }
 
@@ -129,10 +129,10 @@ export class FrameConnection implements FrameSocket {
     this.#client?.end(isOrderly ? "disconnect" : this.#missedPings > missedPingsMax ? "keep_alive" : "lost");
   }
 
-  #read(frame: Frame): void {
+  #read(frame: WebSocketFrame): void {
     this.#missedPings = 0;
     this.#waiting.push(frame);
-    this.#untakenBytes += sizeOf(frame);
+    this.#untakenBytes += frameBytes(frame);
     if (this.#isFull(1)) this.#webSocket.pause();
     if (!this.#isTaking) void this.#takeAll().catch(this.#deps.onFault);
   }
@@ -158,7 +158,7 @@ export class FrameConnection implements FrameSocket {
       ) {
         this.#format = next.isBinary ? "cbor" : "json";
         await this.#take(readFrame(next.bytes, this.#format), next);
-        this.#untakenBytes -= sizeOf(next);
+        this.#untakenBytes -= frameBytes(next);
         this.#goOn();
         if (slice.isOver()) await slice.next();
       }
@@ -167,7 +167,7 @@ export class FrameConnection implements FrameSocket {
     }
   }
 
-  async #take(frame: ClientFrame | BadFrame, asItCame: Frame): Promise<void> {
+  async #take(frame: ClientFrame | BadFrame, asItCame: WebSocketFrame): Promise<void> {
     const client = this.#client;
     if (frame.kind === "bad") return this.#refuse(frame.id, 400, frame.error);
     if (frame.kind === "login") return this.#login(frame, asItCame);
@@ -190,7 +190,7 @@ export class FrameConnection implements FrameSocket {
 
   async #login(
     { id, username, token }: Extract<ClientFrame, { kind: "login" }>,
-    asItCame: Frame,
+    asItCame: WebSocketFrame,
   ): Promise<void> {
     if (this.#client !== null) return this.#refuse(id, 400, "the client has said who it is");
     const elsewhere = await this.#deps.elsewhere(username);
@@ -207,13 +207,13 @@ export class FrameConnection implements FrameSocket {
   }
 
   /** From here on the other node answers: nothing of this conversation is for this one. */
-  #passOn(goOn: Onward, first: Frame): void {
+  #passOn(goOn: Onward, first: WebSocketFrame): void {
     this.#isClosed = true;
     this.#webSocket.removeAllListeners();
     goOn(this.#webSocket, [first, ...this.#waiting.splice(0)]);
   }
 
-  #tell(id: FrameID | null, outcome: Outcome): void {
+  #tell(id: FrameID | null, outcome: PublishOutcome): void {
     if (outcome !== "kept" && outcome !== "repeated") this.#refuse(id, ...statuses[outcome]);
     else if (id !== null) this.#write({ ack: id });
   }
@@ -230,6 +230,6 @@ export class FrameConnection implements FrameSocket {
 /** Bounds the frames that wait before the client has said who it is. */
 const nobody = new InFlight();
 
-function sizeOf({ bytes }: Frame): number {
+function frameBytes({ bytes }: WebSocketFrame): number {
   return bytes.length + frameOverheadBytes;
 }

@@ -1,13 +1,13 @@
 import type { ClientLink, DeliveryOptions } from "../../clients/client.js";
 import { outgoingID } from "../../clients/outgoing-id.js";
-import { count, type EndReason, type Meter } from "../../meter.js";
-import type { Message, Outgoing, SessionState } from "../../sessions/state.js";
+import { addCount, type EndReason, type Meter } from "../../meter.js";
+import type { Outgoing, SessionMessage, SessionState } from "../../sessions/state.js";
 
 /** The socket, as messages that go down use it. */
 export interface FrameSocket {
   /** Bytes that the client has not taken. */
   readonly waitingBytes: number;
-  send(id: string | null, message: Message): void;
+  send(id: string | null, message: SessionMessage): void;
   close(reason: EndReason): void;
 }
 
@@ -44,9 +44,9 @@ export class FrameLink implements ClientLink {
     return this.#socket.waitingBytes;
   }
 
-  deliver(message: Message): boolean {
+  deliver(message: SessionMessage): boolean {
     if (this.waitingBytes > waitingBytesMax) {
-      count(this.#meter.dropped, "slow_reader");
+      addCount(this.#meter.dropped, "slow_reader");
       return false;
     }
     if (!this.#options.isDue(message)) return false;
@@ -61,7 +61,7 @@ export class FrameLink implements ClientLink {
   }
 
   /** Retained messages of QoS 0, for as long as the client reads. */
-  handOver(messages: Iterator<Message | null>): void {
+  handOver(messages: Iterator<SessionMessage | null>): void {
     for (let next = messages.next(); next.done !== true; next = messages.next()) {
       if (next.value !== null && !this.deliver(next.value)) return;
     }

@@ -2,7 +2,7 @@
 import type { WebSocket } from "ws";
 
 /** A frame with data, as it came. */
-export interface Frame {
+export interface WebSocketFrame {
   readonly bytes: Buffer;
   readonly isBinary: boolean;
 }
@@ -30,7 +30,7 @@ const orderly = "shutdown";
 export function relayFrames(
   client: WebSocket,
   keeper: WebSocket,
-  { known, onLetIn, onEnd }: { known: readonly Frame[]; onLetIn: () => void; onEnd: () => void },
+  { known, onLetIn, onEnd }: { known: readonly WebSocketFrame[]; onLetIn: () => void; onEnd: () => void },
 ): FrameRelay {
   passOn(client, keeper);
   passOn(keeper, client);

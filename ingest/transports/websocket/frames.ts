@@ -2,12 +2,12 @@
 import { isUtf8 } from "node:buffer";
 import { encode } from "cborg";
 import { exactMember, membersOfJson, payloadOfJson, tooManyParts } from "../../clients/json-message.js";
-import { payloadOf } from "../../clients/payloads.js";
+import { decodePayload } from "../../clients/payloads.js";
 import { bareJson } from "../../decode/bare-json.js";
 import { readCbor } from "../../decode/cbor.js";
-import { plainOf } from "../../decode/cbor-plain.js";
+import { toPlain } from "../../decode/cbor-plain.js";
 import { isWithinJsonBounds, jsonPartsMax } from "../../decode/json-bounds.js";
-import { timeNameOf } from "../../decode/time-names.js";
+import { findTimeName } from "../../decode/time-names.js";
 
 export type FrameFormat = "json" | "cbor";
 
@@ -56,12 +56,12 @@ export function readFrame(bytes: Buffer, format: FrameFormat): ClientFrame | Bad
     return { kind: "login", id, username, token };
   }
   if (typeof topic !== "string") return bad(id, "topic is required, a text");
-  const payload = text === null ? payloadOf(members) : payloadOfJson(text, members);
+  const payload = text === null ? decodePayload(members) : payloadOfJson(text, members);
   if (typeof payload === "string") return bad(id, payload);
   const { key = null } = members;
   if (key !== null && !(typeof key === "string" && keyForm.test(key)))
     return bad(id, "key must have 1 to 128 characters of printable ASCII");
-  const timeName = timeNameOf(members, "time");
+  const timeName = findTimeName(members, "time");
   const time = text === null ? members[timeName] : exactMember(text, members, timeName);
   return { kind: "message", id, topic, payload, time: time ?? undefined, key };
 }
@@ -76,7 +76,7 @@ function isFrameID(id: unknown): id is FrameID {
 function membersOfCbor(bytes: Buffer): Members | string {
   const read = readCbor(bytes, jsonPartsMax);
   if (read === "large") return tooManyParts;
-  const value = read?.value instanceof Map ? plainOf(read.value) : null;
+  const value = read?.value instanceof Map ? toPlain(read.value) : null;
   return value === null ? "is no map of CBOR" : (value as Members);
 }
 

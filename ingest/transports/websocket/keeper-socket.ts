@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
-import { type Answer, turnedAway } from "../http/requests/answers.js";
+import { turnedAway, type UplinkAnswer } from "../http/requests/answers.js";
 import type { UpgradeLink } from "../sockets/relay.js";
 
 interface KeeperRequest {
@@ -22,7 +22,7 @@ const answerTimeoutMs = 10_000;
 export async function openAtKeeper(
   opening: Promise<UpgradeLink>,
   { query, authorization, closeTimeoutMs }: KeeperRequest,
-): Promise<WebSocket | Answer> {
+): Promise<WebSocket | UplinkAnswer> {
   const opened = await opening.catch(() => null);
   if (opened === null) return turnedAway.unavailable;
   const { link, headers } = opened;
@@ -46,7 +46,7 @@ export async function openAtKeeper(
     });
     webSocket.on("error", () => resolve(turnedAway.unavailable));
     webSocket.once("unexpected-response", (_, response) => {
-      void answerOf(response)
+      void readAnswer(response)
         .catch(() => turnedAway.unavailable)
         .then((answer) => {
           link.destroy();
@@ -59,7 +59,7 @@ export async function openAtKeeper(
 /** What it says of its own connection is not the client's. */
 const ofConnection = new Set(["connection", "content-length", "date", "keep-alive", "transfer-encoding"]);
 
-async function answerOf(response: IncomingMessage): Promise<Answer> {
+async function readAnswer(response: IncomingMessage): Promise<UplinkAnswer> {
   const headers = Object.entries(response.headers).filter(([name]) => !ofConnection.has(name));
   return {
     status: response.statusCode ?? 502,

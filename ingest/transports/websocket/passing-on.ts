@@ -1,7 +1,7 @@
 /** Clients whose device another node keeps: a WebSocket is opened there for each, and frames are passed on. */
 import type { WebSocket } from "ws";
 import type { HttpPeer } from "../http/peer.js";
-import type { Answer } from "../http/requests/answers.js";
+import type { UplinkAnswer } from "../http/requests/answers.js";
 import type { Neighbours } from "../sockets/relay.js";
 import type { Onward } from "./frame-connection.js";
 import { type FrameRelay, relayFrames } from "./frame-relay.js";
@@ -25,7 +25,7 @@ interface AtKeeper {
 
 interface PassingOn {
   /** An answer: the node has refused the client, or cannot be reached; null: this node keeps the device. */
-  open(username: string | undefined, ask: Ask): Promise<AtKeeper | Answer | null>;
+  open(username: string | undefined, ask: Ask): Promise<AtKeeper | UplinkAnswer | null>;
   endAll(): void;
 }
 

@@ -15,8 +15,8 @@ import type { ByShard } from "../../directory/by-shard.js";
 import { sessionExpiryMax } from "../../sessions/bounds.js";
 import type { SessionState } from "../../sessions/state.js";
 import type { HttpPeer } from "../http/peer.js";
-import { type Answer, failure, turnedAway } from "../http/requests/answers.js";
-import { loginOf } from "../http/requests/credentials.js";
+import { failureAnswer, turnedAway, type UplinkAnswer } from "../http/requests/answers.js";
+import { parseLogin } from "../http/requests/credentials.js";
 import type { Neighbours } from "../sockets/relay.js";
 import { gatherFrames } from "../sockets/whole-frames.js";
 import { FrameConnection } from "./frame-connection.js";
@@ -130,12 +130,12 @@ export function createWebSocketTransport(
     peer: HttpPeer,
     ip: string,
   ): Promise<void> {
-    const asked = askedOf(request.url ?? "");
-    if (typeof asked === "string") return refuse(socket, failure(400, "PARAMETER_INVALID", asked));
+    const asked = parseRequest(request.url ?? "");
+    if (typeof asked === "string") return refuse(socket, failureAnswer(400, "PARAMETER_INVALID", asked));
     const { certificate } = peer;
     const { authorization } = request.headers;
-    const shown = authorization === undefined ? null : loginOf(authorization);
-    const ask = { query: queryOf(asked), authorization, peer, ip };
+    const shown = authorization === undefined ? null : parseLogin(authorization);
+    const ask = { query: formatQuery(asked), authorization, peer, ip };
     const keeper = shown === null ? null : await passingOn.open(shown.username, ask);
     if (keeper !== null && "status" in keeper) return refuse(socket, keeper);
     if (keeper !== null)
@@ -217,7 +217,7 @@ function createLateSocket(): FrameSocket & { become(socket: FrameSocket): void }
 const clientIDForm = /^[\x20-\x7e]{1,128}$/;
 
 /** A text says what is wrong. */
-function askedOf(url: string): Asked | string {
+function parseRequest(url: string): Asked | string {
   const query = new URLSearchParams(url.slice(path.length));
   const clientID = query.get("clientID") ?? "ws";
   if (!clientIDForm.test(clientID)) return "clientID must have 1 to 128 characters of printable ASCII";
@@ -226,11 +226,11 @@ function askedOf(url: string): Asked | string {
   return { clientID, sessionExpiry: Math.min(Number(expiry), sessionExpiryMax) };
 }
 
-function queryOf({ clientID, sessionExpiry }: Asked): string {
+function formatQuery({ clientID, sessionExpiry }: Asked): string {
   return `?${new URLSearchParams({ clientID, sessionExpiry: String(sessionExpiry) })}`;
 }
 
-function refuse(socket: Duplex, { status, headers = {}, body = "" }: Answer): void {
+function refuse(socket: Duplex, { status, headers = {}, body = "" }: UplinkAnswer): void {
   const lines = Object.entries({
     ...headers,
     Connection: "close",

@@ -1,14 +1,14 @@
 import { ApiError } from "../../http/errors.js";
 import { FormatError } from "../format-error.js";
 import { readHeader } from "./device-columns.js";
-import { type FormatName, formatOf, formats } from "./formats.js";
+import { detectFormat, type FormatName, formats } from "./formats.js";
 import { openPackage, readWorkbook } from "./xlsx-package.js";
 
 /**
  * Makes those checks of an uploaded file that are quick, before a task reads all of it. @throws ApiError FORMAT_INVALID
  */
 export async function checkFile(path: string): Promise<FormatName> {
-  const format = await formatOf(path);
+  const format = await detectFormat(path);
   try {
     await checks[format](path);
   } catch (error) {

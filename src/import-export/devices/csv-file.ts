@@ -3,11 +3,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
-import { guarded } from "../../http/disk-space.js";
+import { guardClaim } from "../../http/disk-space.js";
 import { isDecimalComma, readDialect } from "../csv-dialect.js";
 import { FormatError } from "../format-error.js";
 import { guardFormula, unguardFormula } from "../formula-guard.js";
-import { encodingOf } from "../text-encoding.js";
+import { detectEncoding } from "../text-encoding.js";
 import {
   type Cell,
   cellErrors,
@@ -26,7 +26,7 @@ export const csvFile: TableFormat = {
   type: "text/csv; charset=utf-8",
   extension: "csv",
   write: async (path, header, rows, room) => {
-    const through = room === undefined ? [] : [guarded(room)];
+    const through = room === undefined ? [] : [guardClaim(room)];
     await pipeline([Readable.from(lines(header, rows)), ...through, createWriteStream(path)]);
   },
   read: readCsv,
@@ -106,7 +106,7 @@ async function* joined(start: string, rest: AsyncGenerator<string>): AsyncGenera
 async function* decoded(path: string): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | null = null;
   const decode = (chunk: Uint8Array, stream: boolean): string => {
-    decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true, ignoreBOM: true });
+    decoder ??= new TextDecoder(detectEncoding(chunk), { fatal: true, ignoreBOM: true });
     try {
       const text = decoder.decode(chunk, { stream });
       if (text.includes("\0")) throw new TypeError("NUL");

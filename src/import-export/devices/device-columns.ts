@@ -1,12 +1,12 @@
-import type { ExportedDevice } from "../../../store/metadata/devices/export.js";
+import type { ExportedDeviceRow } from "../../../store/metadata/devices/export.js";
 import { FormatError } from "../format-error.js";
-import { type CellKind, type FieldErrors, readCell, textOf } from "./read-cell.js";
+import { type CellKind, type FieldErrors, readCell, readCellText } from "./read-cell.js";
 import type { Cell, FileRow } from "./table-file.js";
 
 interface Column {
   readonly kind: CellKind;
   /** Present if the cell is not the field itself. */
-  readonly value?: (device: ExportedDevice) => unknown;
+  readonly value?: (device: ExportedDeviceRow) => unknown;
 }
 
 /** The columns of a device file: the fields that Variant A's create takes, in the interface's order. */
@@ -51,9 +51,9 @@ const entries = Object.entries(columns) as readonly (readonly [ColumnName, Colum
 
 const required = ["deviceID", "deviceName", "deviceType", "productID", "cloudProtocol"] as const;
 
-export function cellsOf(device: ExportedDevice): Cell[] {
+export function formatCells(device: ExportedDeviceRow): Cell[] {
   return entries.map(([name, { kind, value }]) => {
-    const found = value === undefined ? device[name as keyof ExportedDevice] : value(device);
+    const found = value === undefined ? device[name as keyof ExportedDeviceRow] : value(device);
     if (found === null || found === undefined) return null;
     return kind === "json" || kind === "jsonOrText" ? JSON.stringify(found) : (found as Cell);
   });
@@ -77,7 +77,7 @@ byLowerCase.set("modbuxindex", "modBusIndex");
 
 /** Takes the names of columns in any order and case. @throws FormatError */
 export function readHeader({ cells, sheet }: Pick<FileRow, "cells" | "sheet">): FileHeader {
-  const titles = cells.map((cell) => textOf(cell).trim().slice(0, titleCharactersMax));
+  const titles = cells.map((cell) => readCellText(cell).trim().slice(0, titleCharactersMax));
   const found = titles.map((title) => byLowerCase.get(title.toLowerCase()) ?? null);
   const names = found.filter((name) => name !== null);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
@@ -92,7 +92,7 @@ export function readHeader({ cells, sheet }: Pick<FileRow, "cells" | "sheet">): 
 }
 
 /** One row as the body of a create; faults of its cells are noted in `errors`. */
-export function bodyOf(
+export function parseDeviceRow(
   { columns: names, titles, isOpen, ignored }: FileHeader,
   cells: FileRow["cells"],
   errors: FieldErrors,

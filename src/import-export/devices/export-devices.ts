@@ -1,5 +1,5 @@
-import { type ExportedDevice, readDevices } from "../../../store/metadata/devices/export.js";
-import { cellsOf, columnNames } from "./device-columns.js";
+import { type ExportedDeviceRow, readDevices } from "../../../store/metadata/devices/export.js";
+import { columnNames, formatCells } from "./device-columns.js";
 import { formats } from "./formats.js";
 import type { Cell } from "./table-file.js";
 import type { ExportJob, TransferContext, TransferOutcome } from "./transfer-job.js";
@@ -17,8 +17,8 @@ export async function exportDevices(job: ExportJob, context: TransferContext): P
     let last = 0;
     for (;;) {
       context.checkStop();
-      const some: ExportedDevice[] = await reading.after(last, devicesPerRead);
-      for (const device of some) yield cellsOf(device);
+      const some: ExportedDeviceRow[] = await reading.after(last, devicesPerRead);
+      for (const device of some) yield formatCells(device);
       last = some.at(-1)?.id ?? last;
       written += some.length;
       context.progress((written / total) * 100);

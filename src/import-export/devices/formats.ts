@@ -12,7 +12,7 @@ export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]]
 export const fileTypes = Object.values(formats).map(({ type }) => type);
 
 /** Tells the format by the content, not by the name: a workbook is a zip file. */
-export async function formatOf(path: string): Promise<FormatName> {
+export async function detectFormat(path: string): Promise<FormatName> {
   const file = await open(path);
   try {
     const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0);

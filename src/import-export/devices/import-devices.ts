@@ -12,8 +12,8 @@ import { FormatError } from "../format-error.js";
 import { type FileHeader, readHeader } from "./device-columns.js";
 import { formats } from "./formats.js";
 import { createRowChecker, type RowChecker } from "./import-rows.js";
-import { createRowErrors, type RowErrors, summaryOf, writeErrors } from "./row-errors.js";
-import { charactersOf, type FileRow, rowsMax } from "./table-file.js";
+import { createRowErrors, type RowErrors, summarizeErrors, writeErrors } from "./row-errors.js";
+import { countCharacters, type FileRow, rowsMax } from "./table-file.js";
 import {
   type ImportJob,
   importMsg,
@@ -129,7 +129,7 @@ function isEmpty({ cells }: FileRow): boolean {
 }
 
 function rowCharacters({ cells }: FileRow): number {
-  return cells.reduce<number>((sum, cell) => sum + 8 + charactersOf(cell), 0);
+  return cells.reduce<number>((sum, cell) => sum + 8 + countCharacters(cell), 0);
 }
 
 async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void> {
@@ -138,17 +138,17 @@ async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void>
   for (const { row, field, error } of found) errors.add(row, field, error);
 }
 
-async function failIfAny(errors: RowErrors, job: ImportJob, room: DiskClaim): Promise<void> {
+async function failIfAny(errors: RowErrors, job: ImportJob, claim: DiskClaim): Promise<void> {
   if (errors.count === 0) return;
   // If there is no room for the list, the summary still tells what is wrong.
-  const listed = await writeErrors(job.errorsPath, errors, room).then(
+  const listed = await writeErrors(job.errorsPath, errors, claim).then(
     () => true,
     (error: unknown) => {
       if (error instanceof JobFailure) return false;
       throw error;
     },
   );
-  throw new JobFailure(summaryOf(errors), listed);
+  throw new JobFailure(summarizeErrors(errors), listed);
 }
 
 /** Rows whose parents form a cycle, with all rows of each cycle. */

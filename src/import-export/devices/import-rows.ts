@@ -1,13 +1,13 @@
-import { auditOf, toColumns } from "../../../store/metadata/devices/columns.js";
+import { toAudit, toColumns } from "../../../store/metadata/devices/columns.js";
 import type { DeviceStore, NewDevice } from "../../../store/metadata/devices/devices.js";
 import type { StagedDevice } from "../../../store/metadata/devices/import.js";
 import { findGatewayID } from "../../../store/metadata/devices/lookup.js";
 import { findProduct, type ProductRef } from "../../../store/metadata/products/products.js";
-import { createBodyA, draftOfNew, newDeviceOf, otherProtocol } from "../../devices/create.js";
+import { createBodyA, draftOfNew, otherProtocol, toNewDevice } from "../../devices/create.js";
 import { checkDevice } from "../../devices/rules.js";
 import { ApiError } from "../../http/errors.js";
 import { parseWith } from "../../http/fields.js";
-import { bodyOf, type ColumnName, type FileHeader } from "./device-columns.js";
+import { type ColumnName, type FileHeader, parseDeviceRow } from "./device-columns.js";
 import type { FieldErrors } from "./read-cell.js";
 import type { RowErrors } from "./row-errors.js";
 import type { FileRow } from "./table-file.js";
@@ -33,7 +33,7 @@ export function createRowChecker(
   return {
     check: async ({ number, cells }) => {
       const wrong: FieldErrors = {};
-      const body = bodyOf(header, cells, wrong);
+      const body = parseDeviceRow(header, cells, wrong);
       const product = typeof body.productID === "string" ? await products(body.productID) : undefined;
       const parent = typeof body.parentDevice === "string" ? body.parentDevice : null;
       const gateway = typeof body.gateway === "string" ? await gateways(body.gateway) : undefined;
@@ -49,15 +49,15 @@ export function createRowChecker(
         return { row: number, columns: { deviceID }, parent: null, audit: null };
       }
       const { parentDevice, ...input } = device;
-      return stagedOf(store, tenant, number, input, parentDevice ? parent : null);
+      return stageRow(store, tenant, number, input, parentDevice ? parent : null);
     },
   };
 }
 
 /** In the order of the columns; a member of a JSON cell counts as its column. */
 function inFileOrder(fields: readonly string[], columns: FileHeader["columns"]): string[] {
-  const columnOf = (field: string) => columns.indexOf((field.split(".")[0] ?? "") as ColumnName);
-  return fields.toSorted((a, b) => columnOf(a) - columnOf(b));
+  const findColumn = (field: string) => columns.indexOf((field.split(".")[0] ?? "") as ColumnName);
+  return fields.toSorted((a, b) => findColumn(a) - findColumn(b));
 }
 
 /** Null if the body is not of the form that POST takes; broken rules are noted in `wrong`. */
@@ -66,7 +66,7 @@ function toDevice(
   product: ProductRef | undefined,
   wrong: FieldErrors,
 ): NewDevice | null {
-  const parsed = parsedOf(body, wrong);
+  const parsed = parseBody(body, wrong);
   if (parsed === null) return null;
   const { productID, cloudProtocol, ...input } = parsed;
   if (product === undefined) return null;
@@ -76,10 +76,10 @@ function toDevice(
   const draft = draftOfNew(input);
   for (const [field, text] of Object.entries(checkDevice(draft, product.cloudProtocol)))
     wrong[field] ??= text;
-  return newDeviceOf(input, draft, product);
+  return toNewDevice(input, draft, product);
 }
 
-function parsedOf(body: Record<string, unknown>, wrong: FieldErrors) {
+function parseBody(body: Record<string, unknown>, wrong: FieldErrors) {
   try {
     return parseWith(createBodyA, body);
   } catch (error) {
@@ -91,7 +91,7 @@ function parsedOf(body: Record<string, unknown>, wrong: FieldErrors) {
   }
 }
 
-function stagedOf(
+function stageRow(
   store: DeviceStore,
   tenant: number,
   row: number,
@@ -103,7 +103,7 @@ function stagedOf(
     row,
     parent,
     columns: { deviceID, productIntID, ...toColumns(store.vault, { tenant, deviceID }, rest) },
-    audit: { deviceID, productIntID, ...auditOf(rest) },
+    audit: { deviceID, productIntID, ...toAudit(rest) },
   };
 }
 

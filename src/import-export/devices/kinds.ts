@@ -65,7 +65,7 @@ export function devicesImportKind(deps: TransferKindDeps): TaskKind {
       const { format, upload } = task.input as ImportInput;
       const path = join(dir, upload);
       const errorsFile = `devices-errors-${task.id}.csv`;
-      const names = { task: task.id, actor: actorOf(task), errorsPath: join(dir, errorsFile) };
+      const names = { task: task.id, actor: toActor(task), errorsPath: join(dir, errorsFile) };
       let listed = false;
       try {
         const job: TransferJob = { kind: "import", format, path, ...names };
@@ -103,6 +103,6 @@ function run(
   });
 }
 
-function actorOf({ tenant, userIntID, username }: Task): Actor {
+function toActor({ tenant, userIntID, username }: Task): Actor {
   return { tenant, userIntID, username };
 }

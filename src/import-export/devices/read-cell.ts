@@ -21,7 +21,7 @@ export function readCell(cell: Content, kind: CellKind, name: string, errors: Fi
 }
 
 /** As it stands in the file, for titles. */
-export function textOf(cell: FileCell): string {
+export function readCellText(cell: FileCell): string {
   if (cell === null) return "";
   return typeof cell === "object" ? cell.text : String(cell);
 }
@@ -36,40 +36,40 @@ function read(cell: Content, kind: CellKind): Reading {
   return readers[kind](cell);
 }
 
-const mend = "format the column as text";
+const remedy = "format the column as text";
 /** As spreadsheets show a long number; the other digits are lost. */
 const scientific = /^\d(?:[.,]\d+)?E\+\d{2,3}$/i;
-const scientificFault = `is a number whose digits are lost: ${mend}`;
+const scientificFault = `is a number whose digits are lost: ${remedy}`;
 
 const readers: Readonly<Record<CellKind, (cell: Content) => Reading>> = {
   text: (cell) => {
     if (isNumber(cell)) return readDigits(cell.text);
-    const text = textOf(cell);
+    const text = readCellText(cell);
     return scientific.test(text) ? { fault: scientificFault } : { value: text };
   },
   identifier: (cell) => {
-    if (typeof cell === "boolean") return { fault: `is TRUE or FALSE, no text: ${mend}` };
-    if (typeof cell === "object" && cell.kind === "date") return { fault: `is a date, no text: ${mend}` };
+    if (typeof cell === "boolean") return { fault: `is TRUE or FALSE, no text: ${remedy}` };
+    if (typeof cell === "object" && cell.kind === "date") return { fault: `is a date, no text: ${remedy}` };
     return readers.text(cell);
   },
   digits: (cell) => {
     if (!isNumber(cell)) return readers.identifier(cell);
     const reading = isIntact(cell.text) ? { value: cell.text } : readDigits(cell.text);
     if ("value" in reading && !/^\d{14,16}$/.test(String(reading.value))) {
-      return { fault: `must be 14 to 16 whole digits: ${mend}` };
+      return { fault: `must be 14 to 16 whole digits: ${remedy}` };
     }
     return reading;
   },
   number: (cell) => {
     if (typeof cell === "boolean") return { value: Number(cell) };
-    const text = textOf(cell);
+    const text = readCellText(cell);
     if (isNumber(cell)) return { value: Number(text) };
     return {
       value: typeof cell === "object" && cell.kind === "decimalComma" ? text.replace(",", ".") : text,
     };
   },
   json: (cell) => readJson(cell) ?? { fault: "must be JSON" },
-  jsonOrText: (cell) => readJson(cell) ?? { value: textOf(cell) },
+  jsonOrText: (cell) => readJson(cell) ?? { value: readCellText(cell) },
 };
 
 function isNumber(cell: Content): cell is TypedCell & { readonly kind: "number" } {
@@ -84,9 +84,9 @@ function readDigits(text: string): Reading {
   // Programs write 1.1 as 1.1000000000000001: the shortest decimal that is the same double is what they show.
   const plain = /^\d+$/.test(text) ? text : String(Number(text));
   const significant = plain.replaceAll(/[-.]/g, "").replace(/^0+/, "");
-  if (plain.includes("e-")) return { fault: `is a number in scientific form, ${plain}: ${mend}` };
+  if (plain.includes("e-")) return { fault: `is a number in scientific form, ${plain}: ${remedy}` };
   if (!plain.includes("e") && significant.length <= digitsMax) return { value: plain };
-  return { fault: `is a number of more than ${digitsMax} digits, which spreadsheets do not keep: ${mend}` };
+  return { fault: `is a number of more than ${digitsMax} digits, which spreadsheets do not keep: ${remedy}` };
 }
 
 /** An IMEISV of 16 digits that no spreadsheet has cut: it would end in 0. */
@@ -98,7 +98,7 @@ function readJson(cell: Content): Reading | null {
   if (typeof cell === "boolean") return { value: cell };
   if (isNumber(cell)) return { value: Number(cell.text) };
   try {
-    return { value: JSON.parse(textOf(cell)) as unknown };
+    return { value: JSON.parse(readCellText(cell)) as unknown };
   } catch {
     return null;
   }

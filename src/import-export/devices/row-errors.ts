@@ -39,7 +39,7 @@ export function createRowErrors(): RowErrors {
 }
 
 /** The message for the caller: the first error and how many there are. */
-export function summaryOf(errors: RowErrors): string {
+export function summarizeErrors(errors: RowErrors): string {
   const [first] = errors.sorted();
   if (first === undefined) return "the file has no errors";
   const all = errors.count === 1 ? "" : `; ${errors.count} errors in all`;
@@ -47,9 +47,9 @@ export function summaryOf(errors: RowErrors): string {
 }
 
 /** Lists the errors as CSV: row, column, error. */
-export async function writeErrors(path: string, errors: RowErrors, room: DiskClaim): Promise<void> {
+export async function writeErrors(path: string, errors: RowErrors, claim: DiskClaim): Promise<void> {
   async function* rows(): AsyncGenerator<Cell[]> {
     for (const { row, column, error } of errors.sorted()) yield [row, column, error];
   }
-  await formats.csv.write(path, ["row", "column", "error"], rows(), room);
+  await formats.csv.write(path, ["row", "column", "error"], rows(), claim);
 }

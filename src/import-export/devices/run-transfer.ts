@@ -76,7 +76,7 @@ export async function runTransfer(
   let late: NodeJS.Timeout | undefined;
   let last: FromWorker | null = null;
   let failure: Error | null = null;
-  const turns = createWriteTurns(db, () => thread.send({ kind: "go" }));
+  const writeLock = createWriteLock(db, () => thread.send({ kind: "go" }));
 
   const halt = (): void => {
     Atomics.store(stop, 0, 1);
@@ -84,7 +84,7 @@ export async function runTransfer(
   };
   const end = (): void => {
     // A write that has begun runs to its own end.
-    if (turns.isHeld()) return;
+    if (writeLock.isHeld()) return;
     if (gate.shut()) void thread.terminate();
     else late = setTimeout(end, shutRetryMs);
   };
@@ -111,8 +111,8 @@ export async function runTransfer(
     heapMegabytesMax,
     onMessage: (message) => {
       if (message.kind === "progress") progress(message.current);
-      else if (message.kind === "release") turns.release();
-      else if (message.kind === "ask") turns.ask().catch(failed);
+      else if (message.kind === "release") writeLock.release();
+      else if (message.kind === "ask") writeLock.ask().catch(failed);
       else if (message.kind === "grow") void grow(message.bytes);
       else last = message;
     },
@@ -121,7 +121,7 @@ export async function runTransfer(
     },
     onExit: (code) => {
       clearTimeout(late);
-      turns.close();
+      writeLock.close();
       signal.removeEventListener("abort", halt);
       room.settle();
       exited(code);
@@ -129,11 +129,11 @@ export async function runTransfer(
   });
   signal.addEventListener("abort", halt, { once: true });
   const code = await exit;
-  return outcomeOf(last, failure, code);
+  return toOutcome(last, failure, code);
 }
 
 /** @throws JobFailure, Error if the thread did not finish */
-function outcomeOf(last: FromWorker | null, failure: Error | null, code: number): TransferOutcome {
+function toOutcome(last: FromWorker | null, failure: Error | null, code: number): TransferOutcome {
   if (last?.kind === "done") return last.outcome;
   if (last?.kind === "refused") throw failure ?? new JobFailure(last.message, last.listed);
   if (last?.kind === "failed") throw new Error(last.message);
@@ -141,7 +141,7 @@ function outcomeOf(last: FromWorker | null, failure: Error | null, code: number)
 }
 
 /** The thread's turns to write to the metadata: it asks for one, is told to go, and gives it back. */
-function createWriteTurns(db: Pick<Db, "exclusive">, go: () => void) {
+function createWriteLock(db: Pick<Db, "exclusive">, go: () => void) {
   let giveBack: (() => void) | null = null;
   let over = false;
   const release = (): void => {

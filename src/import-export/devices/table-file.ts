@@ -52,7 +52,7 @@ export const cellErrors: ReadonlySet<string> = new Set([
 export const rowCharactersMax = 2 * cellCharactersMax;
 
 /** Characters that a cell takes in memory; at least those of a number. */
-export function charactersOf(cell: FileCell): number {
+export function countCharacters(cell: FileCell): number {
   if (typeof cell === "string") return cell.length;
   return cell === null || typeof cell === "boolean" ? 0 : cell.text.length;
 }

@@ -1,6 +1,6 @@
 import type { Actor } from "../../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../../store/metadata/devices/devices.js";
-import type { DeviceSelection } from "../../../store/metadata/devices/export.js";
+import type { DeviceExportRequest } from "../../../store/metadata/devices/export.js";
 import type { DiskClaim } from "../../http/disk-space.js";
 import type { FormatName } from "./formats.js";
 
@@ -9,7 +9,7 @@ export type TransferJob = ExportJob | ImportJob;
 
 export interface ExportJob {
   readonly kind: "export";
-  readonly selection: DeviceSelection;
+  readonly selection: DeviceExportRequest;
   readonly format: FormatName;
   /** The path of the file. */
   readonly path: string;

@@ -12,7 +12,7 @@ import { JobFailure, type TransferContext } from "./transfer-job.js";
 
 const { job, database, masterKey, stop, gate: cells } = workerData as WorkerStart;
 const gate = createThreadGate(cells);
-const tell = (message: FromWorker) => parentPort?.postMessage(message);
+const post = (message: FromWorker) => parentPort?.postMessage(message);
 const stopped = () => Atomics.load(stop, 0) !== 0;
 
 /** The next answer; the thread makes one request at a time. */
@@ -28,13 +28,13 @@ const context: TransferContext = {
     const whole = Math.floor(current);
     if (whole <= reached) return;
     reached = whole;
-    tell({ kind: "progress", current: whole });
+    post({ kind: "progress", current: whole });
   },
   room: {
     grow: async (bytes) => {
-      const told = answer();
-      tell({ kind: "grow", bytes });
-      const found = await told;
+      const result = answer();
+      post({ kind: "grow", bytes });
+      const found = await result;
       if (found.kind === "room" && found.refused !== null) throw new JobFailure(found.refused, false);
     },
     // By the service, when the thread has ended.
@@ -45,13 +45,13 @@ const context: TransferContext = {
   },
   exclusive: async (action) => {
     const granted = answer();
-    tell({ kind: "ask" });
+    post({ kind: "ask" });
     await granted;
     try {
       context.checkStop();
       return await action();
     } finally {
-      tell({ kind: "release" });
+      post({ kind: "release" });
     }
   },
 };
@@ -59,11 +59,11 @@ const context: TransferContext = {
 try {
   const outcome =
     job.kind === "export" ? await exportDevices(job, context) : await importDevices(job, context);
-  tell({ kind: "done", outcome });
+  post({ kind: "done", outcome });
 } catch (error) {
-  if (error instanceof JobFailure) tell({ kind: "refused", message: error.message, listed: error.listed });
+  if (error instanceof JobFailure) post({ kind: "refused", message: error.message, listed: error.listed });
   else
-    tell({
+    post({
       kind: "failed",
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });

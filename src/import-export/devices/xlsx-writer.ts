@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import yazl from "yazl";
-import { type DiskClaim, guarded } from "../../http/disk-space.js";
+import { type DiskClaim, guardClaim } from "../../http/disk-space.js";
 import type { Cell } from "./table-file.js";
 import { columnName, escapeText } from "./xlsx-cells.js";
 
@@ -56,7 +56,7 @@ export async function writeXlsx(path: string, sheet: Sheet, room?: DiskClaim): P
   zip.addBuffer(Buffer.from(xml + workbook(sheet.name)), "xl/workbook.xml");
   zip.addReadStream(Readable.from(sheetXml(sheet)), "xl/worksheets/sheet1.xml");
   zip.end();
-  const through = room === undefined ? [] : [guarded(room)];
+  const through = room === undefined ? [] : [guardClaim(room)];
   await Promise.race([pipeline([zip.outputStream, ...through, createWriteStream(path)]), failed]);
 }
 

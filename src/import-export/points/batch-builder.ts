@@ -1,4 +1,4 @@
-import { batchErrorsMax, batchPointsMax, batchTextMax, columnsMax } from "./limits.js";
+import { batchErrorsMax, batchPointsMax, batchTextMax, historyColumnsMax } from "./limits.js";
 
 export interface BadRow {
   /** The first line of the file is 1. */
@@ -30,7 +30,7 @@ const errorCharactersMax = 200;
 
 export function createBatchBuilder(): BatchBuilder {
   // A row of the wide layout goes into one batch.
-  const capacity = batchPointsMax + columnsMax;
+  const capacity = batchPointsMax + historyColumnsMax;
   let targetAt = new Int32Array(capacity);
   let times = new Float64Array(capacity);
   let values = new Float64Array(capacity);

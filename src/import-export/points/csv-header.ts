@@ -2,7 +2,7 @@ import { type CsvDialect, readDialect } from "../csv-dialect.js";
 import { FormatError } from "../format-error.js";
 import { unguardFormula } from "../formula-guard.js";
 import { createCsvRows } from "./csv-rows.js";
-import { columnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
+import { historyColumnsMax, longColumns, rowBytesMax, wideColumns } from "./limits.js";
 
 /** The layout that the first row of a CSV file gives the others. */
 export interface CsvHeader extends Pick<CsvDialect, "decimalComma"> {
@@ -56,18 +56,18 @@ export function readCsvHeader(bytes: Buffer, end: boolean): CsvHeader {
     (isLong && columns.length > 4)
   ) {
     throw new FormatError(
-      `the header must name ${longColumns.join(", ")}, or ${wideColumns.join(", ")} and data points, each once and at most ${columnsMax}`,
+      `the header must name ${longColumns.join(", ")}, or ${wideColumns.join(", ")} and data points, each once and at most ${historyColumnsMax}`,
     );
   }
-  const columnOf = (name: string) => columns.indexOf(name);
+  const findColumn = (name: string) => columns.indexOf(name);
   return {
     delimiter: delimiter.charCodeAt(0),
     decimalComma,
     columns: columns.length,
-    deviceAt: columnOf("deviceID"),
-    timeAt: columnOf("time"),
-    pointAt: isLong ? columnOf("dataPointID") : null,
-    valueAt: isLong ? columnOf("value") : null,
+    deviceAt: findColumn("deviceID"),
+    timeAt: findColumn("time"),
+    pointAt: isLong ? findColumn("dataPointID") : null,
+    valueAt: isLong ? findColumn("value") : null,
     points: isLong ? [] : others,
     bytes: after,
     lines: rows.lines + (skip > 0 ? 1 : 0),

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { columnsMax } from "./limits.js";
+import { historyColumnsMax } from "./limits.js";
 
 /**
  * Reads one CSV row (RFC 4180) at a time from bytes, without an object or a string for each cell, because
@@ -35,9 +35,9 @@ const quoted = 1;
 const doubled = 2;
 
 export function createCsvRows(delimiter: number): CsvRows {
-  const starts = new Int32Array(columnsMax);
-  const ends = new Int32Array(columnsMax);
-  const forms = new Uint8Array(columnsMax);
+  const starts = new Int32Array(historyColumnsMax);
+  const ends = new Int32Array(historyColumnsMax);
+  const forms = new Uint8Array(historyColumnsMax);
   let count = 0;
   let lines = 0;
   let problem: string | null = null;
@@ -70,7 +70,8 @@ export function createCsvRows(delimiter: number): CsvRows {
     lines = 0;
     problem = null;
     for (let at = from; ; ) {
-      if (count === columnsMax) return broken(bytes, from, to, end, `more than ${columnsMax} columns`);
+      if (count === historyColumnsMax)
+        return broken(bytes, from, to, end, `more than ${historyColumnsMax} columns`);
       if (bytes[at] === quote && at < to) {
         forms[count] = quoted;
         const after = closing(bytes, at, to);
@@ -94,8 +95,8 @@ export function createCsvRows(delimiter: number): CsvRows {
           at++;
         }
         const isLast = at >= to || bytes[at] === lineFeed;
-        const returned = isLast && at > (starts[count] as number) && bytes[at - 1] === carriageReturn;
-        ends[count] = returned ? at - 1 : at;
+        const endsWithReturn = isLast && at > (starts[count] as number) && bytes[at - 1] === carriageReturn;
+        ends[count] = endsWithReturn ? at - 1 : at;
       }
       count++;
       if (at >= to) return end ? to : -1;

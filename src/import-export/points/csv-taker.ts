@@ -3,30 +3,37 @@ import type { CsvHeader } from "./csv-header.js";
 import { type CsvRows, createCsvRows } from "./csv-rows.js";
 import { cellText, createCsvTargets, isEmptyCell } from "./csv-targets.js";
 import { rowBytesMax, unknownMax } from "./limits.js";
-import { isKept, type RowTaker, readRowTime, type TakerState, type Target, takeValue } from "./row-taker.js";
+import {
+  type ImportTarget,
+  isStorable,
+  type RowTaker,
+  readRowTime,
+  type TakerState,
+  takeValue,
+} from "./row-taker.js";
 import { createTimeReader } from "./times.js";
-import { isNumeric, readDecimal, takesNumbers } from "./values.js";
+import { acceptsNumbers, isNumeric, readDecimal } from "./values.js";
 
 const notText = "is not UTF-8";
 
 /** Rows of a CSV file in either layout. */
 export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
   const rows = createCsvRows(header.delimiter);
-  const timeOf = createTimeReader();
+  const readTime = createTimeReader();
   const targets = createCsvTargets(rows, header, state);
   const { builder, unknown } = state;
   const { timeAt, columns, points, decimalComma } = header;
   /** The column of the value, in the long layout. */
   const { valueAt } = header;
-  const found: (Target | undefined)[] = [];
+  const found: (ImportTarget | undefined)[] = [];
 
   function readTimeCell(bytes: Buffer): number {
-    const time = timeOf(bytes, rows.starts[timeAt] as number, rows.ends[timeAt] as number);
+    const time = readTime(bytes, rows.starts[timeAt] as number, rows.ends[timeAt] as number);
     return Number.isNaN(time) ? readRowTime(state, rows.text(bytes, timeAt)) : time;
   }
 
-  function takeCell(bytes: Buffer, cell: number, target: Target, time: number, column: string): void {
-    if ("type" in target && takesNumbers(target)) {
+  function takeCell(bytes: Buffer, cell: number, target: ImportTarget, time: number, column: string): void {
+    if ("type" in target && acceptsNumbers(target)) {
       const [start, end] = [rows.starts[cell] as number, rows.ends[cell] as number];
       const value = readDecimal(bytes, start, end, decimalComma);
       if (!Number.isNaN(value)) return builder.add(target.index, time, value, state.line);
@@ -57,8 +64,8 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
     }
     if (!targets.find(bytes, found)) return false;
     const time = readTimeCell(bytes);
-    if (Number.isNaN(time) || !isKept(state, time)) return true;
-    if (valueAt !== null) takeCell(bytes, valueAt, found[0] as Target, time, "value");
+    if (Number.isNaN(time) || !isStorable(state, time)) return true;
+    if (valueAt !== null) takeCell(bytes, valueAt, found[0] as ImportTarget, time, "value");
     else {
       for (const { at, dataPointID } of points) {
         const target = found[at];
@@ -80,7 +87,7 @@ export function createCsvTaker(header: CsvHeader, state: TakerState): RowTaker {
       return at;
     },
     lookAhead: (bytes, from, to, end) => {
-      const ignored: (Target | undefined)[] = [];
+      const ignored: (ImportTarget | undefined)[] = [];
       for (let at = from; at < to && unknown.size < unknownMax; ) {
         const next = nextRow(bytes, at, to, end);
         if (next < 0) return;

@@ -3,7 +3,7 @@ import { unguardFormula } from "../formula-guard.js";
 import type { CsvHeader } from "./csv-header.js";
 import type { CsvRows } from "./csv-rows.js";
 import { nameBytesMax } from "./limits.js";
-import { overlong, type TakerState, type Target } from "./row-taker.js";
+import { type ImportTarget, overlong, type TakerState } from "./row-taker.js";
 import { createTargetCache } from "./target-cache.js";
 
 interface CsvTargets {
@@ -11,7 +11,7 @@ interface CsvTargets {
    * Finds the targets of the row read last: at index 0 for the long layout, at their columns for the wide one,
    * undefined for an empty cell. False if one is not known yet; it is noted as unknown.
    */
-  find(bytes: Buffer, found: (Target | undefined)[]): boolean;
+  find(bytes: Buffer, found: (ImportTarget | undefined)[]): boolean;
 }
 
 export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerState): CsvTargets {
@@ -30,12 +30,12 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
    * The target of a device and a data point, which its column or its own cell names; undefined if it is not known, and
    * then it is noted. `column` tells columns apart; it is 0 if the data point has a cell.
    */
-  function targetOf(
+  function findTarget(
     bytes: Buffer,
     point: number | null,
     name: string | null,
     column: number,
-  ): Target | undefined {
+  ): ImportTarget | undefined {
     const start = rows.starts[deviceAt] as number;
     const end = rows.ends[deviceAt] as number;
     const start2 = point === null ? 0 : (rows.starts[point] as number);
@@ -61,7 +61,7 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
   return {
     find: (bytes, found) => {
       if (pointAt !== null) {
-        const target = targetOf(bytes, pointAt, null, 0);
+        const target = findTarget(bytes, pointAt, null, 0);
         found[0] = target;
         return target !== undefined;
       }
@@ -71,7 +71,7 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
           found[at] = undefined;
           continue;
         }
-        const target = targetOf(bytes, null, dataPointID, at + 1);
+        const target = findTarget(bytes, null, dataPointID, at + 1);
         found[at] = target;
         known &&= target !== undefined;
       }

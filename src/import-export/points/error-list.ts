@@ -3,7 +3,7 @@ import type { DiskClaim } from "../../http/disk-space.js";
 import { ApiError } from "../../http/errors.js";
 import { guardFormula } from "../formula-guard.js";
 import type { BadRow } from "./batch-builder.js";
-import { errorsFileBytesMax, errorsToldMax } from "./limits.js";
+import { errorsFileBytesMax, errorsListedMax } from "./limits.js";
 
 /** How far the list of bad rows has been written: enough to continue it after a restart. */
 export interface ErrorListState {
@@ -30,7 +30,7 @@ const header = "line,column,error\r\n";
 export async function openErrorList(
   path: string,
   from: ErrorListState,
-  room: Pick<DiskClaim, "grow"> | null,
+  claim: Pick<DiskClaim, "grow"> | null,
 ): Promise<ErrorList> {
   const file = await open(path, from.bytes === 0 ? "w" : "r+");
   let { count, bytes } = from;
@@ -39,16 +39,16 @@ export async function openErrorList(
 
   async function append(text: string): Promise<void> {
     const data = Buffer.from(text);
-    full = !(await hasRoom(data.length));
+    full = !(await fits(data.length));
     if (full) return;
     await file.write(data, 0, data.length, bytes);
     bytes += data.length;
   }
 
-  async function hasRoom(more: number): Promise<boolean> {
+  async function fits(more: number): Promise<boolean> {
     if (bytes + more > errorsFileBytesMax) return false;
     try {
-      await room?.grow(more);
+      await claim?.grow(more);
       return true;
     } catch (error) {
       if (error instanceof ApiError) return false;
@@ -66,7 +66,7 @@ export async function openErrorList(
     add: async (rows) => {
       if (rows.length === 0) return;
       count += rows.length;
-      told.push(...rows.slice(0, Math.max(0, errorsToldMax - told.length)));
+      told.push(...rows.slice(0, Math.max(0, errorsListedMax - told.length)));
       if (full) return;
       await append(
         rows.map(({ line, column, error }) => `${line},${cell(column)},${cell(error)}\r\n`).join(""),

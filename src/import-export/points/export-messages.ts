@@ -1,5 +1,5 @@
 import type { OriginalForm } from "../../../query/original.js";
-import type { HistoryFormat, Layout } from "./limits.js";
+import type { HistoryFormat, HistoryLayout } from "./limits.js";
 
 /** How times are written: RFC 3339 with six decimals, in UTC or with the offset of a zone, or milliseconds since 1970. */
 export type TimeStyle = "utc" | "ms" | { readonly timezone: string };
@@ -7,7 +7,7 @@ export type TimeStyle = "utc" | "ms" | { readonly timezone: string };
 /** An export as the writing thread sees it: series are numbers, and their points come when it pulls them. */
 export interface ExportPlan {
   readonly format: HistoryFormat;
-  readonly layout: Layout;
+  readonly layout: HistoryLayout;
   readonly times: TimeStyle;
   readonly gzip: boolean;
   readonly devices: readonly ExportDevice[];
@@ -25,7 +25,7 @@ export interface ExportPoint {
 }
 
 /** Points of one series, ascending: numbers, or texts. */
-export interface Piece {
+export interface ExportPiece {
   readonly times: Float64Array;
   readonly values: Float64Array | readonly string[];
 }
@@ -38,6 +38,6 @@ export type FromExport =
 
 export type ToExport =
   /** The next piece of a series, or null after its last. */
-  | { readonly kind: "piece"; readonly series: number; readonly piece: Piece | null }
+  | { readonly kind: "piece"; readonly series: number; readonly piece: ExportPiece | null }
   /** A chunk has been taken. */
   | { readonly kind: "taken" };

@@ -1,8 +1,8 @@
 /** The pieces of an export's series, read from the store as the writing thread pulls them. */
 import { StoreError } from "../../../store/lib/errors.js";
 import { textsBytes } from "../../../store/lib/text-bytes.js";
-import type { Columns, ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
-import type { ExportPlan, Piece } from "./export-messages.js";
+import type { Columns, ReadRange, SeriesReader, SeriesRef } from "../../../store/series/series.js";
+import type { ExportPiece, ExportPlan } from "./export-messages.js";
 
 /** Points of all pieces under way; each series of a wide row has two pieces. */
 const pointsUnderWay = 200_000;
@@ -19,26 +19,26 @@ const textBytesHeldMax = 32 << 20;
 
 interface Pieces {
   /** The next piece of a series, or null after its last, with the buffers that go to the thread. */
-  next(index: number): Promise<{ readonly piece: Piece | null; readonly buffers: ArrayBuffer[] }>;
+  next(index: number): Promise<{ readonly piece: ExportPiece | null; readonly buffers: ArrayBuffer[] }>;
   /** Ends the scans that are open. */
   close(): void;
 }
 
 /** @param series in the order of the plan's numbers */
 export function openPieces(
-  store: Pick<SeriesQuestions, "scan">,
+  store: Pick<SeriesReader, "scan">,
   plan: ExportPlan,
   series: readonly SeriesRef[],
   range: Pick<ReadRange, "start" | "stop">,
 ): Pieces {
-  const { pointsMax, bytesMax } = boundsOf(plan);
+  const { pointsMax, bytesMax } = computeBounds(plan);
   const scans = new Map<number, AsyncGenerator<Columns>>();
   /** For each series the bytes of the piece being written, and of the next. */
   const held = new Map<number, readonly [number, number]>();
   let heldBytes = 0;
 
   /** @throws StoreError INVALID */
-  function hold(index: number, piece: Columns): void {
+  function keepPiece(index: number, piece: Columns): void {
     const [writtenBytes, nextBytes] = held.get(index) ?? [0, 0];
     const bytes = piece.kind === "text" ? textsBytes(piece.values) : 0;
     held.set(index, [nextBytes, bytes]);
@@ -61,8 +61,8 @@ export function openPieces(
         held.delete(index);
         return { piece: null, buffers: [] };
       }
-      hold(index, value);
-      return { piece: { times: value.times, values: value.values }, buffers: buffersOf(value) };
+      keepPiece(index, value);
+      return { piece: { times: value.times, values: value.values }, buffers: listBuffers(value) };
     },
     close: () => {
       for (const scan of scans.values()) scan.return(undefined).catch(() => undefined);
@@ -71,7 +71,7 @@ export function openPieces(
 }
 
 /** Bounds of one piece: the series of a wide row are read side by side. */
-function boundsOf({ layout, devices }: ExportPlan): {
+function computeBounds({ layout, devices }: ExportPlan): {
   readonly pointsMax: number;
   readonly bytesMax: number;
 } {
@@ -84,7 +84,7 @@ function boundsOf({ layout, devices }: ExportPlan): {
   };
 }
 
-function buffersOf(columns: Columns): ArrayBuffer[] {
+function listBuffers(columns: Columns): ArrayBuffer[] {
   const arrays = columns.kind === "text" ? [columns.times] : [columns.times, columns.values];
   return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
 }

@@ -1,10 +1,10 @@
 import type { OriginalForm } from "../../../query/original.js";
 import type { SeriesRefs } from "../../../query/series-refs.js";
-import { type DataPoint, kindOf } from "../../../store/metadata/products/data-points.js";
+import { type DataPoint, toSeriesKind } from "../../../store/metadata/products/data-points.js";
 import type { SeriesRef } from "../../../store/series/series.js";
 import type { ExportDevice, ExportPlan } from "./export-messages.js";
 
-export interface ExportedDevice {
+export interface PlannedDevice {
   readonly tenant: number;
   readonly productID: string;
   readonly deviceID: string;
@@ -14,15 +14,15 @@ export interface ExportedDevice {
 
 const placeType = 6;
 
-export function formOf(point: DataPoint): OriginalForm {
-  return point.pointDataType === placeType ? "place" : kindOf(point.pointDataType);
+export function originalForm(point: DataPoint): OriginalForm {
+  return point.pointDataType === placeType ? "place" : toSeriesKind(point.pointDataType);
 }
 
 /** Numbers the series of the devices for the writing thread. */
 export function planExport(
   refs: SeriesRefs,
   form: Omit<ExportPlan, "devices">,
-  exported: readonly ExportedDevice[],
+  exported: readonly PlannedDevice[],
 ): { plan: ExportPlan; series: SeriesRef[] } {
   const series: SeriesRef[] = [];
   const devices = exported.map(
@@ -30,8 +30,9 @@ export function planExport(
       deviceID: device.deviceID,
       points: points.map((point) => ({
         dataPointID: point.dataPointID,
-        form: formOf(point),
-        series: series.push(refs.of(device, { field: point.field, kind: kindOf(point.pointDataType) })) - 1,
+        form: originalForm(point),
+        series:
+          series.push(refs.of(device, { field: point.field, kind: toSeriesKind(point.pointDataType) })) - 1,
       })),
     }),
   );

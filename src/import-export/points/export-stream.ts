@@ -1,5 +1,5 @@
 import { asError } from "../../../store/lib/errors.js";
-import type { ReadRange, SeriesQuestions, SeriesRef } from "../../../store/series/series.js";
+import type { ReadRange, SeriesReader, SeriesRef } from "../../../store/series/series.js";
 import { startThread } from "../../host/thread.js";
 import type { ExportPlan, FromExport, ToExport } from "./export-messages.js";
 import { openPieces } from "./export-pieces.js";
@@ -67,7 +67,7 @@ function createChunkQueue(): ChunkQueue {
  * that cannot answer causes an error and not a broken stream. @throws StoreError UNAVAILABLE
  */
 export async function openExport(
-  store: Pick<SeriesQuestions, "scan">,
+  store: Pick<SeriesReader, "scan">,
   { plan, series, range, closed }: Export,
   startTimer = realTimer,
 ): Promise<ReadableStream<Uint8Array>> {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
 import { createGzip } from "node:zlib";
-import type { ExportPlan, FromExport, Piece, ToExport } from "./export-messages.js";
+import type { ExportPiece, ExportPlan, FromExport, ToExport } from "./export-messages.js";
 import { writeRows } from "./write-rows.js";
 
 /** Writes the rows of one export in a thread of its own. */
@@ -15,8 +15,8 @@ const chunksMax = 4;
 /** Hardly slower than the fastest level, with files a tenth smaller. */
 const gzipLevel = 3;
 
-const tell = (message: FromExport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
-const pulls = new Map<number, (piece: Piece | null) => void>();
+const post = (message: FromExport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+const pulls = new Map<number, (piece: ExportPiece | null) => void>();
 let untaken = 0;
 let wake: () => void = () => undefined;
 
@@ -31,16 +31,16 @@ port.on("message", (message: ToExport) => {
   }
 });
 
-const pull = (series: number): Promise<Piece | null> =>
+const pull = (series: number): Promise<ExportPiece | null> =>
   new Promise((resolve) => {
     pulls.set(series, resolve);
-    tell({ kind: "pull", series });
+    post({ kind: "pull", series });
   });
 
 async function send(bytes: Uint8Array): Promise<void> {
   // The chunk needs a buffer of its own: small ones share theirs with others.
   const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
-  tell({ kind: "chunk", bytes: own }, [own.buffer as ArrayBuffer]);
+  post({ kind: "chunk", bytes: own }, [own.buffer as ArrayBuffer]);
   untaken++;
   while (untaken >= chunksMax) {
     await new Promise<void>((resolve) => {
@@ -67,9 +67,9 @@ async function sendPacked(): Promise<void> {
 
 try {
   await (plan.gzip ? sendPacked() : sendPlain());
-  tell({ kind: "end" });
+  post({ kind: "end" });
 } catch (error) {
-  tell({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  post({ kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
 } finally {
   port.close();
 }

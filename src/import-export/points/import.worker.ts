@@ -14,9 +14,9 @@ const { file, position, bounds, timezone } = workerData as ImportStart;
 const port = parentPort;
 if (port === null) throw new Error("import.worker runs in a worker thread only");
 
-const tell = (message: FromImport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+const post = (message: FromImport, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 let under = 0;
-let wakeRoom: () => void = () => undefined;
+let wakeWriter: () => void = () => undefined;
 let wakeAnswer: (answers: readonly TargetAnswer[]) => void = () => undefined;
 let wakeReset: () => void = () => undefined;
 
@@ -25,11 +25,11 @@ port.on("message", (message: ToImport) => {
   else if (message.kind === "reset") wakeReset();
   else {
     under--;
-    wakeRoom();
+    wakeWriter();
   }
 });
 
-const buffersOf = ({ targetAt, times, values, lines }: ReadBatch): ArrayBuffer[] =>
+const listBuffers = ({ targetAt, times, values, lines }: ReadBatch): ArrayBuffer[] =>
   [targetAt, times, values, lines].map((column) => column.buffer as ArrayBuffer);
 
 try {
@@ -41,28 +41,28 @@ try {
       resolve: (names) =>
         new Promise((resolve) => {
           wakeAnswer = resolve;
-          tell({ kind: "resolve", names });
+          post({ kind: "resolve", names });
         }),
       batch: async (batch: ReadBatch, reached: FilePosition) => {
         under++;
-        tell({ kind: "batch", batch, position: reached }, buffersOf(batch));
+        post({ kind: "batch", batch, position: reached }, listBuffers(batch));
         while (under >= batchesMax) {
           await new Promise<void>((resolve) => {
-            wakeRoom = resolve;
+            wakeWriter = resolve;
           });
         }
       },
       reset: () =>
         new Promise((resolve) => {
           wakeReset = resolve;
-          tell({ kind: "reset" });
+          post({ kind: "reset" });
         }),
     },
   );
-  tell({ kind: "end" });
+  post({ kind: "end" });
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  tell({ kind: "failed", message, format: error instanceof FormatError });
+  post({ kind: "failed", message, format: error instanceof FormatError });
 } finally {
   port.close();
 }

@@ -33,11 +33,11 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   return {
     resumes: true,
     lane: "history",
-    keeps: (task) => filesOf(task),
+    keeps: (task) => listTaskFiles(task),
     run: async (context) => {
       const { task, dir, space, signal } = context;
       const { upload, format } = task.input as HistoryImportInput;
-      const [, stateName, errorsListName] = filesOf(task);
+      const [, stateName, errorsListName] = listTaskFiles(task);
       const [path, statePath] = [join(dir, upload), join(dir, stateName)];
       const errorsPath = join(dir, errorsListName);
       const errorsRoom = space.claim(task.tenant, errorsListName);
@@ -56,14 +56,14 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
           from,
           signal,
           timezone: deps.timezone,
-          bounds: boundsOf(deps),
+          bounds: importBounds(deps),
           saved: (state) => save(context, statePath, state, size),
         });
         errorsRoom.settle();
         await removeAll(upload, stateName);
         const file = last.errors.count === 0 ? undefined : errorsName(task);
         if (file === undefined) await removeAll(errorsListName);
-        return { msg: messageOf(last), ...(file === undefined ? {} : { file }) };
+        return { msg: formatImportMessage(last), ...(file === undefined ? {} : { file }) };
       } catch (error) {
         // The next start needs the files.
         if (!signal.aborted) await removeAll(upload, stateName, errorsListName);
@@ -74,7 +74,7 @@ export function historyImportKind(deps: HistoryKindDeps): TaskKind {
   };
 }
 
-export function boundsOf({
+export function importBounds({
   earliest,
   oldest,
   now,
@@ -90,7 +90,7 @@ export function boundsOf({
 const errorsName = (task: Task): string => `import-errors-${task.id}.csv`;
 
 /** The upload, the state, the list of bad rows: names in the tasks' folder. */
-function filesOf(task: Task): [upload: string, state: string, errors: string] {
+function listTaskFiles(task: Task): [upload: string, state: string, errors: string] {
   return [(task.input as HistoryImportInput).upload, `import-state-${task.id}.json`, errorsName(task)];
 }
 
@@ -109,10 +109,10 @@ async function save(context: TaskContext, path: string, state: ImportState, size
   await rename(`${path}.new`, path);
   const current = size === 0 ? 99 : Math.min(99, (100 * state.offset) / size);
   // Progress that cannot be saved is no reason to fail.
-  await context.progress(current, messageOf(state)).catch(() => undefined);
+  await context.progress(current, formatImportMessage(state)).catch(() => undefined);
 }
 
-export function messageOf({ stored, errors }: ImportState) {
+export function formatImportMessage({ stored, errors }: ImportState) {
   return {
     import_success_num: stored,
     import_failure_num: errors.count,

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { parseJson } from "../../../ingest/decode/whole.js";
-import { columnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./limits.js";
+import { historyColumnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./limits.js";
 import {
-  isKept,
+  type ImportTarget,
+  isStorable,
   overlong,
   type RowTaker,
   readRowTime,
   type TakerState,
-  type Target,
   takeValue,
 } from "./row-taker.js";
 
@@ -21,7 +21,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
   const { builder, targets, unknown } = state;
 
   /** The row's values: one of the long layout, or those of the wide one. */
-  function cellsOf(row: Row): Cell[] {
+  function listCells(row: Row): Cell[] {
     const { dataPointID } = row;
     if (typeof dataPointID === "string" && Object.hasOwn(row, "value"))
       return [[dataPointID, row.value, "value"]];
@@ -30,7 +30,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
     );
   }
 
-  function targetOf(deviceID: string, dataPointID: string): Target | undefined {
+  function findTarget(deviceID: string, dataPointID: string): ImportTarget | undefined {
     if (deviceID.length > nameBytesMax) return overlong.device;
     if (dataPointID.length > nameBytesMax) return overlong.point;
     const key = `${deviceID}\n${dataPointID}`;
@@ -51,13 +51,13 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
       builder.refuse(state.line, "deviceID", "must be a text");
       return true;
     }
-    const cells = cellsOf(row);
-    const found = cells.map(([dataPointID]) => targetOf(deviceID, dataPointID));
+    const cells = listCells(row);
+    const found = cells.map(([dataPointID]) => findTarget(deviceID, dataPointID));
     if (found.includes(undefined)) return false;
     const time = readRowTime(state, row.time);
-    if (Number.isNaN(time) || !isKept(state, time)) return true;
+    if (Number.isNaN(time) || !isStorable(state, time)) return true;
     for (const [i, [, value, column]] of cells.entries())
-      takeValue(state, found[i] as Target, time, value, column);
+      takeValue(state, found[i] as ImportTarget, time, value, column);
     return true;
   }
 
@@ -84,7 +84,7 @@ export function createNdjsonTaker(state: TakerState): RowTaker {
         if (stop < 0) return;
         const row = parse(bytes.subarray(at, stop));
         if (typeof row !== "string" && typeof row.deviceID === "string") {
-          for (const [dataPointID] of cellsOf(row)) targetOf(row.deviceID, dataPointID);
+          for (const [dataPointID] of listCells(row)) findTarget(row.deviceID, dataPointID);
         }
         at = stop + 1;
       }
@@ -100,7 +100,9 @@ function parse(bytes: Buffer): Row | string {
   try {
     const row = parseJson(text);
     if (typeof row === "object" && row !== null && !Array.isArray(row)) {
-      return Object.keys(row).length > columnsMax ? `more than ${columnsMax} columns` : (row as Row);
+      return Object.keys(row).length > historyColumnsMax
+        ? `more than ${historyColumnsMax} columns`
+        : (row as Row);
     }
   } catch {
     return "is not JSON";

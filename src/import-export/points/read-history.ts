@@ -2,7 +2,7 @@ import type { LocalTime } from "../../../ingest/decode/time.js";
 import { createBatchBuilder, type ReadBatch } from "./batch-builder.js";
 import { markBytes, readCsvHeader } from "./csv-header.js";
 import { createCsvTaker } from "./csv-taker.js";
-import { type HistoryFormat, rowBytesMax, targetCharactersMax, targetsMax } from "./limits.js";
+import { type HistoryFormat, importTargetsMax, rowBytesMax, targetCharactersMax } from "./limits.js";
 import { createNdjsonTaker } from "./ndjson-taker.js";
 import type { RowTaker, TakerState, TargetAnswer, TargetName, TimeBounds } from "./row-taker.js";
 import { openText, type TextSource } from "./text-source.js";
@@ -142,7 +142,7 @@ function createKnownTargets(state: TakerState, sink: Pick<HistorySink, "resolve"
   let characters = 0;
   return {
     /** Whether the unknown targets would go beyond what one import remembers. */
-    isFull: () => count + state.unknown.size > targetsMax || characters > targetCharactersMax,
+    isFull: () => count + state.unknown.size > importTargetsMax || characters > targetCharactersMax,
     forgetAll: async () => {
       await sink.reset();
       state.targets.clear();

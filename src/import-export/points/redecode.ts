@@ -2,11 +2,11 @@ import { type Redecoded, redecode } from "../../../ingest/consumers/redecode.js"
 import type { DecodeRules } from "../../../ingest/decode/points.js";
 import type { Directory } from "../../../ingest/directory/directory.js";
 import type { OnFailed } from "../../../ingest/followers/failures.js";
-import { count, type Meter } from "../../../ingest/meter.js";
+import { addCount, type Meter } from "../../../ingest/meter.js";
 import type { EventLogReading } from "../../../store/events/events.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { findDevicesByName } from "../../../store/metadata/devices/history-devices.js";
-import { dataPointsOf } from "../../../store/metadata/products/data-points.js";
+import { listProductDataPoints } from "../../../store/metadata/products/data-points.js";
 import { quarantine } from "../../../store/metadata/quarantine.js";
 import type { Point, SeriesStore } from "../../../store/series/series.js";
 import type { DiskSpace } from "../../http/disk-space.js";
@@ -67,7 +67,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           if (checked === now) return;
           const found = await findDevicesByName(db, task.tenant, [owner.deviceID]);
           if (found.get(owner.deviceID)?.id !== id) throw new TaskFailure("the device is gone");
-          const points = await dataPointsOf(db, owner.productIntID);
+          const points = await listProductDataPoints(db, owner.productIntID);
           fields = new Set(points.map((point) => point.field));
           checked = now;
         }
@@ -84,7 +84,7 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           dryRun,
           signal,
           refused: async (points) => {
-            count(meter.refused, "series", points.length);
+            addCount(meter.refused, "series", points.length);
             await quarantine(db, now(), points, null);
           },
           guarded: (points, write) =>
@@ -96,16 +96,19 @@ export function redecodeKind(deps: RedecodeKindDeps): TaskKind {
           reached: async (receivedAt, counts) => {
             if (performance.now() - reachedMs < 1000) return;
             reachedMs = performance.now();
-            await progress((100 * (stop - receivedAt)) / (stop - start), messageOf(counts, dryRun));
+            await progress((100 * (stop - receivedAt)) / (stop - start), formatProgress(counts, dryRun));
           },
         });
       };
-      return { msg: messageOf(await untilServed(signal, attempt, retryFirstMs), dryRun) };
+      return { msg: formatProgress(await untilServed(signal, attempt, retryFirstMs), dryRun) };
     },
   };
 }
 
-function messageOf({ messages, points, changed, unchanged, refused }: Redecoded, dryRun: boolean): object {
+function formatProgress(
+  { messages, points, changed, unchanged, refused }: Redecoded,
+  dryRun: boolean,
+): object {
   const written = { messages_num: messages, points_num: points };
   if (!dryRun) return written;
   return { ...written, changed_num: changed, unchanged_num: unchanged, refused: Object.fromEntries(refused) };

@@ -1,7 +1,7 @@
 import { type LocalTime, readPointTime, unreadableTime } from "../../../ingest/decode/time.js";
 import { rfc3339 } from "../../../query/time-text.js";
 import type { BatchBuilder } from "./batch-builder.js";
-import { importValue, type PointAnswer, reasonTexts } from "./values.js";
+import { importValue, type PointAnswer, valueReasonTexts } from "./values.js";
 
 /** A series as a file names it. */
 export interface TargetName {
@@ -16,10 +16,10 @@ export const noDevice = { column: "deviceID", problem: "there is no such device"
 export const noPoint = { column: "dataPointID", problem: "the device's product has no such data point" };
 
 /** A target of the running import; `index` counts all that were asked for. */
-export type Target = TargetAnswer & { readonly index: number };
+export type ImportTarget = TargetAnswer & { readonly index: number };
 
 /** The target of a name that is longer than any can be; it is not remembered. */
-export const overlong: Readonly<Record<"device" | "point", Target>> = {
+export const overlong: Readonly<Record<"device" | "point", ImportTarget>> = {
   device: { ...noDevice, index: -1 },
   point: { ...noPoint, index: -1 },
 };
@@ -49,7 +49,7 @@ export interface TakerState {
   readonly local: LocalTime;
   readonly bounds: TimeBounds;
   /** By the file's spelling of the name. */
-  readonly targets: Map<string, Target>;
+  readonly targets: Map<string, ImportTarget>;
   readonly unknown: Map<string, TargetName>;
   /** Grows when the targets are counted anew. */
   epoch: number;
@@ -66,7 +66,7 @@ export function readRowTime(state: TakerState, value: unknown): number {
 }
 
 /** True if points of that time are kept; otherwise the row is bad. */
-export function isKept(state: TakerState, time: number): boolean {
+export function isStorable(state: TakerState, time: number): boolean {
   const { earliest, oldest, newest } = state.bounds;
   if (time >= oldest && time <= newest) return true;
   const error =
@@ -82,7 +82,7 @@ export function isKept(state: TakerState, time: number): boolean {
 /** Adds one value to the batch, converted to the data point's type, or reports why it cannot. */
 export function takeValue(
   state: TakerState,
-  target: Target,
+  target: ImportTarget,
   time: number,
   value: unknown,
   column: string,
@@ -91,5 +91,5 @@ export function takeValue(
   if ("problem" in target) return builder.refuse(line, target.column, target.problem);
   const converted = importValue(target, value, state.local);
   if ("value" in converted) builder.add(target.index, time, converted.value, line);
-  else builder.refuse(line, column, reasonTexts[converted.reason] ?? converted.reason);
+  else builder.refuse(line, column, valueReasonTexts[converted.reason] ?? converted.reason);
 }

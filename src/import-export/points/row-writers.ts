@@ -1,7 +1,7 @@
 import type { OriginalForm } from "../../../query/original.js";
 import { guardFormula } from "../formula-guard.js";
 import type { ExportDevice, ExportPlan, ExportPoint, TimeStyle } from "./export-messages.js";
-import { type Layout, longColumns, wideColumns } from "./limits.js";
+import { type HistoryLayout, longColumns, wideColumns } from "./limits.js";
 import { createTimeWriter } from "./times.js";
 
 type Value = number | string;
@@ -43,15 +43,15 @@ const csvName = (name: string): string => {
 const csvEnd = "\r\n";
 
 /** Every data point of the devices once, in their order. */
-function columnsOf(devices: readonly ExportDevice[]): string[] {
+function listColumns(devices: readonly ExportDevice[]): string[] {
   return [...new Set(devices.flatMap(({ points }) => points.map(({ dataPointID }) => dataPointID)))];
 }
 
 export function createRowWriter({ format, layout, times, devices }: ExportPlan): RowWriter {
-  return format === "csv" ? csvWriter(layout, times, columnsOf(devices)) : ndjsonWriter(times);
+  return format === "csv" ? csvWriter(layout, times, listColumns(devices)) : ndjsonWriter(times);
 }
 
-function csvWriter(layout: Layout, times: TimeStyle, columns: readonly string[]): RowWriter {
+function csvWriter(layout: HistoryLayout, times: TimeStyle, columns: readonly string[]): RowWriter {
   const timeText = createTimeWriter(times);
   const names = layout === "long" ? longColumns : [...wideColumns, ...columns];
   return {

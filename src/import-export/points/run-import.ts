@@ -12,7 +12,7 @@ import { type ErrorList, type ErrorListState, noErrors, openErrorList } from "./
 import type { HistoryGate } from "./gate.js";
 import type { FromImport, ImportStart, ToImport } from "./import-messages.js";
 import { toSeriesBatch } from "./series-batch.js";
-import { createTargets } from "./targets.js";
+import { createImportTargets } from "./targets.js";
 
 /** How far an import has got; everything before is on disk in the series store. */
 export interface ImportState {
@@ -128,7 +128,7 @@ export async function runImport(deps: ImportDeps, run: ImportRun): Promise<Impor
 /** Writes batches to the series store, and lists the rows that it does not take. */
 function createBatchWriter(deps: ImportDeps, { tenant, signal, from }: ImportRun, errors: ErrorList) {
   const { series, gate, space } = deps;
-  const targets = createTargets({ ...deps, tenant });
+  const targets = createImportTargets({ ...deps, tenant });
   let stored = from?.stored ?? 0;
 
   async function writeNow(batch: ReadBatch): Promise<void> {

@@ -1,9 +1,9 @@
-import type { PointBatch, SeriesRef } from "../../../store/series/series.js";
+import type { SeriesPointBatch, SeriesRef } from "../../../store/series/series.js";
 import type { BadRow, ReadBatch } from "./batch-builder.js";
 import type { Targets } from "./targets.js";
 
 interface SeriesBatch {
-  readonly points: PointBatch;
+  readonly points: SeriesPointBatch;
   /** Line of each point. */
   readonly lines: Float64Array;
   /** Rows whose device or data point has gone or changed since it was looked up. */
@@ -16,7 +16,7 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
   await targets.renew([...new Set(targetAt)]);
   const series: SeriesRef[] = [];
   const indexes = new Map<number, number>();
-  const indexOf = (target: number): number => {
+  const findIndex = (target: number): number => {
     let index = indexes.get(target);
     if (index === undefined) {
       const ref = targets.series(target);
@@ -34,7 +34,7 @@ export async function toSeriesBatch(batch: ReadBatch, targets: Targets): Promise
   const gone: BadRow[] = [];
   let n = 0;
   for (let i = 0; i < targetAt.length; i++) {
-    const index = indexOf(targetAt[i] as number);
+    const index = findIndex(targetAt[i] as number);
     if (index < 0) {
       gone.push({
         line: lines[i] as number,

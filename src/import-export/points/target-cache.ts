@@ -1,4 +1,4 @@
-import type { Target } from "./row-taker.js";
+import type { ImportTarget } from "./row-taker.js";
 
 const slots = 1 << 16;
 
@@ -7,7 +7,7 @@ interface Entry {
   readonly key: Uint8Array;
   readonly firstLength: number;
   readonly salt: number;
-  readonly target: Target;
+  readonly target: ImportTarget;
 }
 
 /**
@@ -23,7 +23,7 @@ interface TargetCache {
     start2: number,
     end2: number,
     salt: number,
-  ): Target | undefined;
+  ): ImportTarget | undefined;
   /** Caches the target of the ranges that were looked for last. */
   keep(
     bytes: Buffer,
@@ -32,7 +32,7 @@ interface TargetCache {
     start2: number,
     end2: number,
     salt: number,
-    target: Target,
+    target: ImportTarget,
   ): void;
   clear(): void;
 }
@@ -41,7 +41,7 @@ export function createTargetCache(): TargetCache {
   let entries: (Entry | undefined)[] = new Array<Entry | undefined>(slots).fill(undefined);
 
   /** FNV-1a. */
-  function slotOf(
+  function computeSlot(
     bytes: Buffer,
     start: number,
     end: number,
@@ -57,7 +57,7 @@ export function createTargetCache(): TargetCache {
 
   return {
     find: (bytes, start, end, start2, end2, salt) => {
-      const entry = entries[slotOf(bytes, start, end, start2, end2, salt)];
+      const entry = entries[computeSlot(bytes, start, end, start2, end2, salt)];
       if (entry === undefined || entry.salt !== salt) return undefined;
       const { key, firstLength } = entry;
       if (end - start !== firstLength || firstLength + end2 - start2 !== key.length) return undefined;
@@ -69,7 +69,7 @@ export function createTargetCache(): TargetCache {
     },
     keep: (bytes, start, end, start2, end2, salt, target) => {
       const key = Uint8Array.from([...bytes.subarray(start, end), ...bytes.subarray(start2, end2)]);
-      entries[slotOf(bytes, start, end, start2, end2, salt)] = {
+      entries[computeSlot(bytes, start, end, start2, end2, salt)] = {
         key,
         firstLength: end - start,
         salt,

@@ -3,7 +3,11 @@ import { converters } from "../../../ingest/decode/values.js";
 import type { SeriesRefs } from "../../../query/series-refs.js";
 import type { Db } from "../../../store/metadata/db/db.js";
 import { findDevicesByName, type NamedDevice } from "../../../store/metadata/devices/history-devices.js";
-import { type DataPoint, dataPointsOf, kindOf } from "../../../store/metadata/products/data-points.js";
+import {
+  type DataPoint,
+  listProductDataPoints,
+  toSeriesKind,
+} from "../../../store/metadata/products/data-points.js";
 import type { SeriesRef } from "../../../store/series/series.js";
 import type { HistoryGate } from "./gate.js";
 import { noDevice, noPoint, type TargetAnswer, type TargetName } from "./row-taker.js";
@@ -61,7 +65,7 @@ function toKnown(point: DataPoint): KnownPoint {
   return { point, answer: { type, allowed } };
 }
 
-export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
+export function createImportTargets({ db, refs, gate, tenant }: TargetsDeps): Targets {
   let found: Found[] = [];
   let known = nothing(gate.generation(tenant));
 
@@ -71,7 +75,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     for (const deviceID of missing) devices.set(deviceID, rows.get(deviceID) ?? null);
     for (const { productIntID } of rows.values()) {
       if (products.has(productIntID)) continue;
-      const points = await dataPointsOf(db, productIntID);
+      const points = await listProductDataPoints(db, productIntID);
       products.set(productIntID, new Map(points.map((point) => [point.dataPointID, toKnown(point)])));
     }
   }
@@ -86,7 +90,7 @@ export function createTargets({ db, refs, gate, tenant }: TargetsDeps): Targets 
     const { productID } = device;
     const series = refs.of(
       { tenant, productID, deviceID },
-      { field: point.field, kind: kindOf(point.pointDataType) },
+      { field: point.field, kind: toSeriesKind(point.pointDataType) },
     );
     return { answer, series };
   }

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { FormatError } from "../format-error.js";
-import { encodingOf } from "../text-encoding.js";
+import { detectEncoding } from "../text-encoding.js";
 
 /** A text file as UTF-8, whichever encoding it has; offsets are those of its UTF-8. */
 export interface TextSource {
@@ -15,7 +15,7 @@ export async function openText(path: string): Promise<TextSource> {
   const handle = await open(path, "r");
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    const encoding = encodingOf(buffer.subarray(0, bytesRead));
+    const encoding = detectEncoding(buffer.subarray(0, bytesRead));
     return {
       read:
         encoding === "utf-8"

@@ -11,7 +11,7 @@ interface Sent {
   readonly body: IncomingMessage;
 }
 
-export async function send(
+export async function sendRequest(
   service: ServiceAddress,
   method: "GET" | "POST",
   path: string,
@@ -35,7 +35,7 @@ export async function send(
 }
 
 /** The JSON of an answer. @throws Error with the service's message if it reports a failure */
-export async function jsonOf<T>({ status, body }: Sent): Promise<T> {
+export async function readJSON<T>({ status, body }: Sent): Promise<T> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");

@@ -57,7 +57,7 @@ export function isNumeric({ type }: PointAnswer): boolean {
   return numberTypes.has(type);
 }
 
-export function takesNumbers(point: PointAnswer): boolean {
+export function acceptsNumbers(point: PointAnswer): boolean {
   return point.allowed === null && isNumeric(point);
 }
 
@@ -97,7 +97,7 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, decim
 }
 
 /** The meaning of each reason, for readers of the list of bad rows. */
-export const reasonTexts: Readonly<Record<string, string>> = {
+export const valueReasonTexts: Readonly<Record<string, string>> = {
   type: "is no value of the data point's type",
   number: "is not a number that the data point can hold",
   enum: "is none of the data point's enumeration",

@@ -1,8 +1,8 @@
-import type { ExportDevice, ExportPlan, Piece } from "./export-messages.js";
+import type { ExportDevice, ExportPiece, ExportPlan } from "./export-messages.js";
 import { createRowWriter } from "./row-writers.js";
 
 /** The next piece of a series, or null after its last; each series has one reader, which asks in order. */
-type Pull = (series: number) => Promise<Piece | null>;
+type Pull = (series: number) => Promise<ExportPiece | null>;
 
 const chunkCharacters = 128 * 1024;
 
@@ -73,7 +73,7 @@ interface Cursor {
 }
 
 async function openCursor(pull: Pull, series: number): Promise<Cursor> {
-  let piece: Piece | null = null;
+  let piece: ExportPiece | null = null;
   let ahead = pull(series);
   let at = 0;
   const cursor: Cursor = {

@@ -1,4 +1,4 @@
-import { devicesOf } from "../../../ingest/sessions/replay.js";
+import { listRecordDevices } from "../../../ingest/sessions/replay.js";
 import { peekRecord } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
@@ -14,28 +14,28 @@ interface SessionContext {
   readonly before: JournalRecord[];
 }
 
-export async function sessionContextOf(
+export async function readSessionContext(
   store: Pick<SessionStore, "load" | "savedID">,
   journal: Pick<Journal, "read">,
   record: JournalRecord,
 ): Promise<SessionContext> {
   const devices = new Set(readable(record));
   return {
-    saved: savedOf(await store.load(), devices),
-    before: await recordsOf(journal, await store.savedID(), record.id, devices),
+    saved: selectSaved(await store.load(), devices),
+    before: await readRecords(journal, await store.savedID(), record.id, devices),
   };
 }
 
 /** A record whose recipients cannot be read changes no device. */
-function readable(record: Parameters<typeof devicesOf>[0]): number[] {
+function readable(record: Parameters<typeof listRecordDevices>[0]): number[] {
   try {
-    return devicesOf(record);
+    return listRecordDevices(record);
   } catch {
     return [];
   }
 }
 
-function savedOf(
+function selectSaved(
   { sessions, messages, retained, wills }: SavedRows,
   devices: ReadonlySet<number>,
 ): SavedRows {
@@ -48,7 +48,7 @@ function savedOf(
   };
 }
 
-async function recordsOf(
+async function readRecords(
   journal: Pick<Journal, "read">,
   afterID: number,
   endID: number,

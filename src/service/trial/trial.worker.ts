@@ -4,7 +4,7 @@ import { createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.
 import { startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import { startSeriesConsumer } from "../../../ingest/consumers/series.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { zone } from "../../../query/zone.js";
@@ -28,7 +28,7 @@ const start = workerData as TrialStart;
 const port = parentPort;
 if (port === null) throw new Error("trial.worker runs in a worker thread only");
 
-const tell = (message: FromTrial): void => port.postMessage(message);
+const post = (message: FromTrial): void => port.postMessage(message);
 const last = start.records.at(-1) ?? new Uint8Array(0);
 const { id } = peekRecord(Buffer.from(last), 0);
 const waits = new Map<number, { resolve(rows: unknown[]): void; reject(error: Error): void }>();
@@ -54,7 +54,7 @@ function read<Row>(sql: string, args: readonly SqlValue[] = []): Promise<Row[]> 
   return new Promise((resolve, reject) => {
     const call = ++calls;
     waits.set(call, { resolve: (rows) => resolve(rows.map(asBefore) as Row[]), reject });
-    tell({ kind: "read", call, sql, args });
+    post({ kind: "read", call, sql, args });
   });
 }
 
@@ -105,7 +105,7 @@ const common = {
   db,
   meter,
   ...systemClock,
-  narrow: unnarrowed,
+  narrow: noIsolation,
   rules: () => ({ local, earliest: start.earliest, oldest: start.oldest }),
   onFailed: () => undefined,
   onTrouble: () => undefined,
@@ -145,7 +145,7 @@ const trials = {
   sessions: async () => void (await openSessions(store, journal, meter, common)),
 };
 
-tell({ kind: "begun" });
+post({ kind: "begun" });
 await trials[start.follower]();
-tell({ kind: "done" });
+post({ kind: "done" });
 port.close();

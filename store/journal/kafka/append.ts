@@ -2,7 +2,7 @@
 import { asError, type StoreErrorCode } from "../../lib/errors.js";
 import type { BrokerLink } from "./broker-link.js";
 import { AppendError } from "./partition-log.js";
-import { calls, codes, describeCode } from "./protocol.js";
+import { calls, describeCode, kafkaCodes } from "./protocol.js";
 
 /** All replicas in sync have it. */
 const acksOfAll = -1;
@@ -12,18 +12,18 @@ const acksOfAll = -1;
  * has written: that it lost its leadership, or the time, while the others copied; too few of them at the end.
  */
 const refusals: ReadonlyMap<number, StoreErrorCode> = new Map([
-  [codes.notEnoughReplicas, "UNAVAILABLE"],
-  [codes.messageTooLarge, "LIMIT"],
-  [codes.recordListTooLarge, "LIMIT"],
-  [codes.corruptMessage, "INVALID"],
-  [codes.invalidTopic, "INVALID"],
-  [codes.invalidRequiredAcks, "INVALID"],
-  [codes.invalidTimestamp, "INVALID"],
-  [codes.unsupportedVersion, "MISMATCH"],
-  [codes.invalidRequest, "INVALID"],
-  [codes.invalidRecord, "INVALID"],
-  [codes.topicAuthorizationFailed, "DENIED"],
-  [codes.clusterAuthorizationFailed, "DENIED"],
+  [kafkaCodes.notEnoughReplicas, "UNAVAILABLE"],
+  [kafkaCodes.messageTooLarge, "LIMIT"],
+  [kafkaCodes.recordListTooLarge, "LIMIT"],
+  [kafkaCodes.corruptMessage, "INVALID"],
+  [kafkaCodes.invalidTopic, "INVALID"],
+  [kafkaCodes.invalidRequiredAcks, "INVALID"],
+  [kafkaCodes.invalidTimestamp, "INVALID"],
+  [kafkaCodes.unsupportedVersion, "MISMATCH"],
+  [kafkaCodes.invalidRequest, "INVALID"],
+  [kafkaCodes.invalidRecord, "INVALID"],
+  [kafkaCodes.topicAuthorizationFailed, "DENIED"],
+  [kafkaCodes.clusterAuthorizationFailed, "DENIED"],
 ]);
 
 type Answer = Awaited<ReturnType<typeof calls.produce.async>>;
@@ -57,15 +57,15 @@ function offsetIn(answer: Answer, target: Target): number {
     .find(({ name }) => name === target.topic)
     ?.partitionResponses.find(({ index }) => index === target.partition);
   if (result === undefined) throw new Error("the answer is of another partition");
-  if (result.errorCode !== codes.none) throw asAppendError(result.errorCode, result.errorMessage);
+  if (result.errorCode !== kafkaCodes.none) throw asAppendError(result.errorCode, result.errorMessage);
   const offset = Number(result.baseOffset);
   if (!Number.isSafeInteger(offset) || offset < 0)
     throw new Error(`the answer has offset ${result.baseOffset}`);
   return offset;
 }
 
-function asAppendError(code: number, told: string | null | undefined): AppendError {
+function asAppendError(code: number, message: string | null | undefined): AppendError {
   const refusal = refusals.get(code);
-  const cause = told ? `${describeCode(code)}: ${told}` : describeCode(code);
+  const cause = message ? `${describeCode(code)}: ${message}` : describeCode(code);
   return new AppendError(refusal === undefined ? "unknown" : "not written", refusal ?? "UNAVAILABLE", cause);
 }

@@ -1,10 +1,10 @@
 import { TLSSocket } from "node:tls";
 import { type API, Connection, ResponseError } from "@platformatic/kafka";
 import { StoreError } from "../../lib/errors.js";
-import { connectFailure, reasonOf } from "./connect-failure.js";
+import { connectFailure, describeReason } from "./connect-failure.js";
 import { type LinkSecurity, tlsOptions } from "./link-security.js";
-import { calls, type Send, saslCalls } from "./protocol.js";
-import { authenticate } from "./sasl.js";
+import { calls, type SendRequest, saslCalls } from "./protocol.js";
+import { authenticateLink } from "./sasl.js";
 
 export interface Address {
   readonly host: string;
@@ -19,7 +19,7 @@ export interface BrokerLink {
    * and the link is closed.
    * @throws StoreError UNAVAILABLE
    */
-  readonly call: Send;
+  readonly call: SendRequest;
   /** Ends calls under way with errors. */
   close(): void;
 }
@@ -38,7 +38,7 @@ interface LinkOptions {
 const longestTimerMs = 2 ** 31 - 1;
 
 const inTheClear: LinkSecurity = { tls: null, sasl: null };
-const askedForUser = "; does it ask for a user at this port?";
+const userRequiredHint = "; does it ask for a user at this port?";
 /** The part of the time for which a user stays authenticated: a link is not used until its very end. */
 const sessionShare = 0.8;
 
@@ -47,7 +47,7 @@ const sessionShare = 0.8;
  * @throws StoreError UNAVAILABLE; DENIED if the user is not taken; MISMATCH if the broker, its certificate or what it
  *   asks for is not as expected
  */
-export async function openLink(address: Address, options: LinkOptions): Promise<BrokerLink> {
+export async function openBrokerLink(address: Address, options: LinkOptions): Promise<BrokerLink> {
   const { timeMs, answerBytesMax, security = inTheClear } = options;
   const name = `${address.host}:${address.port}`;
   const deadline = performance.now() + timeMs;
@@ -58,7 +58,7 @@ export async function openLink(address: Address, options: LinkOptions): Promise<
     const { sasl } = security;
     await checkVersions(link, name, sasl === null ? calls : { ...calls, ...saslCalls }, left());
     if (sasl === null) return link;
-    const sessionMs = await authenticate(link.call, name, sasl, left);
+    const sessionMs = await authenticateLink(link.call, name, sasl, left);
     return sessionMs > 0 ? openFor(link, sessionMs * sessionShare) : link;
   } catch (error) {
     link.close();
@@ -157,12 +157,13 @@ function overConnection(connection: Connection, name: string, answerBytesMax: nu
         return answer;
       } catch (error) {
         // A broker that asks for a user tells its versions to anybody, and hangs up at what comes next.
-        const hint = socket.destroyed && answers === 1 && api.key === calls.metadata.key ? askedForUser : "";
+        const hint =
+          socket.destroyed && answers === 1 && api.key === calls.metadata.key ? userRequiredHint : "";
         // After a late answer the library reads the next ones from the wrong byte on.
         socket.destroy();
         if (isTLSAlert)
           throw new StoreError("MISMATCH", `cannot use broker ${name}: it wants TLS at this port`);
-        throw new StoreError("UNAVAILABLE", `broker ${name}: ${reasonOf(error)}${hint}`);
+        throw new StoreError("UNAVAILABLE", `broker ${name}: ${describeReason(error)}${hint}`);
       }
     },
     close: () => socket.destroy(),

@@ -1,6 +1,6 @@
 /** Whether any broker of the cluster answers this process, whichever leads what. */
 import { asError, StoreError } from "../../lib/errors.js";
-import { type Address, type BrokerLink, openLink } from "./broker-link.js";
+import { type Address, type BrokerLink, openBrokerLink } from "./broker-link.js";
 import { createKnownBrokers, withAddress } from "./known-brokers.js";
 import { attemptTimeMs } from "./leader-finder.js";
 import type { LinkSecurity } from "./link-security.js";
@@ -20,7 +20,7 @@ interface ReachOptions {
 }
 
 /** Asked at the same time, once the one that has answered before does not; the next time others have their turn. */
-const askedAtOnce = 4;
+const triedAtOnceMax = 4;
 /** The most bytes of an answer that names some hundred brokers. */
 const answerBytesMax = 1 << 18;
 
@@ -44,14 +44,16 @@ export function createBrokersReach({ brokers, clientID, security }: ReachOptions
   }
 
   async function askAt(address: Address): Promise<BrokerLink> {
-    return askOver(await openLink(address, { clientID, timeMs: attemptTimeMs, answerBytesMax, security }));
+    return askOver(
+      await openBrokerLink(address, { clientID, timeMs: attemptTimeMs, answerBytesMax, security }),
+    );
   }
 
   async function askSome(): Promise<void> {
     const { all } = known;
-    const asked = all.slice(0, askedAtOnce).map((_, i) => all[(turn + i) % all.length] as Address);
-    turn = (turn + asked.length) % all.length;
-    const attempts = asked.map(askAt);
+    const tried = all.slice(0, triedAtOnceMax).map((_, i) => all[(turn + i) % all.length] as Address);
+    turn = (turn + tried.length) % all.length;
+    const attempts = tried.map(askAt);
     const first = Promise.any(attempts).catch((error: AggregateError) => {
       throw asError(error.errors[0]);
     });

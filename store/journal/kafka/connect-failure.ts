@@ -2,7 +2,7 @@
 import { asError, StoreError } from "../../lib/errors.js";
 
 /** Characters of an error's text, which may list all the names of a certificate. */
-const toldMax = 300;
+const reasonCharactersMax = 300;
 
 /**
  * @param certificateFault what is wrong with the broker's certificate, as its socket has it
@@ -16,13 +16,13 @@ export function connectFailure(name: string, thrown: unknown, certificateFault: 
   const fail = (kind: "MISMATCH" | "UNAVAILABLE", why: string) =>
     new StoreError(kind, `cannot connect to broker ${name}: ${why}`);
   if (certificateFault)
-    return fail("MISMATCH", `its certificate is refused: ${cause.message.slice(0, toldMax)}`);
+    return fail("MISMATCH", `its certificate is refused: ${cause.message.slice(0, reasonCharactersMax)}`);
   // Versions, suites or alerts of TLS, or an answer that is none of it.
   if (code.startsWith("ERR_SSL_")) return fail("MISMATCH", `no TLS with it: ${code}`);
-  return fail("UNAVAILABLE", reasonOf(thrown));
+  return fail("UNAVAILABLE", describeReason(thrown));
 }
 
-export function reasonOf(thrown: unknown): string {
+export function describeReason(thrown: unknown): string {
   const { message, cause } = asError(thrown);
   return cause instanceof Error ? `${message.replace(/\.$/, "")} (${cause.message})` : message;
 }

@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { LeaderLane } from "./leader-lane.js";
-import { calls, codes, describeCode, kindOf } from "./protocol.js";
+import { calls, describeCode, kafkaCodes, toErrorKind } from "./protocol.js";
 
 interface FetchOptions {
   readonly partition: number;
@@ -19,14 +19,14 @@ export async function fetchOnce(lane: LeaderLane, options: FetchOptions, timeMs:
   const { partition, offset, bytesMax, waitMs } = options;
   const deadline = performance.now() + timeMs;
   const { link, leader } = await lane.link(timeMs);
-  const asked = {
+  const fetchRequest = {
     partition,
     currentLeaderEpoch: -1,
     fetchOffset: BigInt(offset),
     lastFetchedEpoch: -1,
     partitionMaxBytes: bytesMax,
   };
-  const topics = [{ topicId: leader.topicID, partitions: [asked] }];
+  const topics = [{ topicId: leader.topicID, partitions: [fetchRequest] }];
   // Neither a session of fetches nor the level of transactions nor a rack: 0, -1, 0, "".
   const answer = await link.call(
     calls.fetch,
@@ -34,10 +34,11 @@ export async function fetchOnce(lane: LeaderLane, options: FetchOptions, timeMs:
     deadline - performance.now(),
   );
   const found = answer.partitions.find((one) => one.partition === partition);
-  const code = answer.errorCode || (found?.errorCode ?? codes.unknownTopic);
-  if (code === codes.offsetOutOfRange) {
+  const code = answer.errorCode || (found?.errorCode ?? kafkaCodes.unknownTopic);
+  if (code === kafkaCodes.offsetOutOfRange) {
     throw new StoreError("NOT_FOUND", `offset ${offset} lies outside what the log keeps`);
   }
-  if (code !== codes.none || found === undefined) throw new StoreError(kindOf(code), describeCode(code));
+  if (code !== kafkaCodes.none || found === undefined)
+    throw new StoreError(toErrorKind(code), describeCode(code));
   return found.records;
 }

@@ -1,8 +1,8 @@
 import { StoreError } from "../../lib/errors.js";
-import { type Address, openLink } from "./broker-link.js";
+import { type Address, openBrokerLink } from "./broker-link.js";
 import { createKnownBrokers, withAddress } from "./known-brokers.js";
 import type { LinkSecurity } from "./link-security.js";
-import { calls, codes, describeCode, kindOf } from "./protocol.js";
+import { calls, describeCode, kafkaCodes, toErrorKind } from "./protocol.js";
 
 export interface Leader {
   readonly address: Address;
@@ -48,7 +48,7 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     const address = known.all[turn % known.all.length];
     if (address === undefined) throw new StoreError("UNAVAILABLE", "no broker is known");
     const left = () => deadline - performance.now();
-    const link = await openLink(address, { clientID, timeMs: left(), answerBytesMax, security });
+    const link = await openBrokerLink(address, { clientID, timeMs: left(), answerBytesMax, security });
     try {
       return await link.call(calls.metadata, [[topic], false, false], left());
     } finally {
@@ -61,9 +61,9 @@ export function createLeaderFinder(options: FinderOptions, pin: TopicPin): Leade
     const named = withAddress(brokers);
     known.learn(named);
     const found = topics.find(({ name }) => name === topic);
-    if (found?.errorCode !== codes.none) {
-      const code = found?.errorCode ?? codes.unknownTopic;
-      if (kindOf(code) === "DENIED")
+    if (found?.errorCode !== kafkaCodes.none) {
+      const code = found?.errorCode ?? kafkaCodes.unknownTopic;
+      if (toErrorKind(code) === "DENIED")
         throw new StoreError("DENIED", `cannot use topic ${topic}: ${describeCode(code)}`);
       throw nobody(topic, describeCode(code));
     }

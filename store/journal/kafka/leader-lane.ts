@@ -1,5 +1,5 @@
 import { StoreError } from "../../lib/errors.js";
-import { type BrokerLink, openLink } from "./broker-link.js";
+import { type BrokerLink, openBrokerLink } from "./broker-link.js";
 import { attemptTimeMs, type Leader, type LeaderFinder } from "./leader-finder.js";
 import type { LinkSecurity } from "./link-security.js";
 
@@ -36,10 +36,12 @@ export function createLeaderLane(options: LaneOptions): LeaderLane {
     const deadline = performance.now() + timeMs;
     const leader = await finder.find(timeMs);
     const left = Math.min(attemptTimeMs, deadline - performance.now());
-    const link = await openLink(leader.address, { ...options, timeMs: left }).catch((error: unknown) => {
-      finder.doubt();
-      throw error;
-    });
+    const link = await openBrokerLink(leader.address, { ...options, timeMs: left }).catch(
+      (error: unknown) => {
+        finder.doubt();
+        throw error;
+      },
+    );
     if (isClosed) {
       link.close();
       throw new StoreError("UNAVAILABLE", "the log is closed");

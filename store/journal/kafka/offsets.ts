@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { LeaderLane } from "./leader-lane.js";
-import { calls, codes, describeCode, kindOf } from "./protocol.js";
+import { calls, describeCode, kafkaCodes, toErrorKind } from "./protocol.js";
 
 interface Place {
   readonly topic: string;
@@ -19,16 +19,16 @@ export async function findEnd(
 ): Promise<number> {
   const deadline = performance.now() + timeMs;
   const { link } = await lane.link(timeMs);
-  const asked = {
+  const request = {
     name: topic,
     partitions: [{ partitionIndex: partition, currentLeaderEpoch: -1, timestamp: ends[which] }],
   };
   // We are no replica, and transactions are none of ours.
-  const { topics } = await link.call(calls.listOffsets, [-1, 0, [asked]], deadline - performance.now());
+  const { topics } = await link.call(calls.listOffsets, [-1, 0, [request]], deadline - performance.now());
   const answer = topics
     .find(({ name }) => name === topic)
     ?.partitions.find(({ partitionIndex }) => partitionIndex === partition);
-  return offsetOf(answer?.offset, answer?.errorCode ?? codes.unknownTopic);
+  return requireOffset(answer?.offset, answer?.errorCode ?? kafkaCodes.unknownTopic);
 }
 
 /** One attempt to let the records below `offset` go; resolves with the lowest offset kept. @throws as `findEnd` */
@@ -41,20 +41,20 @@ export async function deleteBelow(
   const deadline = performance.now() + timeMs;
   const { link } = await lane.link(timeMs);
   const left = deadline - performance.now();
-  const asked = { name: topic, partitions: [{ partitionIndex: partition, offset: BigInt(offset) }] };
+  const request = { name: topic, partitions: [{ partitionIndex: partition, offset: BigInt(offset) }] };
   const brokerTimeMs = Math.max(1, Math.floor(left / 2));
-  const { topics } = await link.call(calls.deleteRecords, [[asked], brokerTimeMs], left);
+  const { topics } = await link.call(calls.deleteRecords, [[request], brokerTimeMs], left);
   const answer = topics
     .find(({ name }) => name === topic)
     ?.partitions.find(({ partitionIndex }) => partitionIndex === partition);
-  if (answer?.errorCode === codes.offsetOutOfRange) {
+  if (answer?.errorCode === kafkaCodes.offsetOutOfRange) {
     throw new StoreError("NOT_FOUND", `offset ${offset} is beyond the end of the log`);
   }
-  return offsetOf(answer?.lowWatermark, answer?.errorCode ?? codes.unknownTopic);
+  return requireOffset(answer?.lowWatermark, answer?.errorCode ?? kafkaCodes.unknownTopic);
 }
 
-function offsetOf(offset: bigint | undefined, code: number): number {
-  if (code !== codes.none) throw new StoreError(kindOf(code), describeCode(code));
+function requireOffset(offset: bigint | undefined, code: number): number {
+  if (code !== kafkaCodes.none) throw new StoreError(toErrorKind(code), describeCode(code));
   const value = Number(offset);
   if (!Number.isSafeInteger(value) || value < 0) throw new StoreError("UNAVAILABLE", `offset ${offset}`);
   return value;

@@ -44,7 +44,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
     return createLeaderLane({ finder, clientID, answerBytesMax, security });
   };
   const appends = lane();
-  const questions = lane();
+  const reads = lane();
   let isAppending = false;
 
   async function append(frame: Uint8Array): Promise<number> {
@@ -57,7 +57,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   }
 
   async function ask<T>(what: string, attempt: (timeMs: number) => Promise<T>): Promise<T> {
-    const retries = { timeMs: callTimeMs, signal, mayPass: isUnavailable, onFailure: questions.drop };
+    const retries = { timeMs: callTimeMs, signal, mayPass: isUnavailable, onFailure: reads.drop };
     try {
       return await retryCall(retries, (timeMs) => attempt(Math.min(timeMs, attemptTimeMs)));
     } catch (error) {
@@ -80,14 +80,14 @@ export function openPartition(options: PartitionOptions): PartitionLog {
         isAppending = false;
       }
     },
-    start: () => ask("find the start of the log", (ms) => findEnd(questions, place, "start", ms)),
-    end: () => ask("find the end of the log", (ms) => findEnd(questions, place, "end", ms)),
+    start: () => ask("find the start of the log", (ms) => findEnd(reads, place, "start", ms)),
+    end: () => ask("find the end of the log", (ms) => findEnd(reads, place, "end", ms)),
     read: (from, until, stopped = signal) => {
       const { partition } = options;
       // Who reads without an end waits for more, and whatever is asked behind it would wait too.
       const isShared = until < Number.POSITIVE_INFINITY;
       const times = { timeMs: callTimeMs, stopped, closing: signal };
-      return readFrames(isShared ? questions : lane(), from, until, {
+      return readFrames(isShared ? reads : lane(), from, until, {
         partition,
         fetchBytesMax,
         isShared,
@@ -95,10 +95,10 @@ export function openPartition(options: PartitionOptions): PartitionLog {
       });
     },
     deleteBefore: (offset) =>
-      ask(`delete before offset ${offset}`, (ms) => deleteBelow(questions, place, offset, ms)),
+      ask(`delete before offset ${offset}`, (ms) => deleteBelow(reads, place, offset, ms)),
     close: () => {
       closing.abort();
-      for (const one of [appends, questions]) one.close();
+      for (const one of [appends, reads]) one.close();
     },
   };
 }

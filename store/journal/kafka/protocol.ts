@@ -18,7 +18,7 @@ import {
 } from "@platformatic/kafka";
 
 /** Sends a request to a broker; resolves with the answer, whose error codes the caller judges. */
-export type Send = <Args extends unknown[], Answer>(
+export type SendRequest = <Args extends unknown[], Answer>(
   api: API<Args, Answer>,
   args: Args,
   timeMs: number,
@@ -78,7 +78,7 @@ export const saslCalls = {
 } as const;
 
 /** The protocol's error codes that decide what we do. */
-export const codes = {
+export const kafkaCodes = {
   none: 0,
   offsetOutOfRange: 1,
   corruptMessage: 2,
@@ -104,12 +104,12 @@ export const codes = {
 } as const;
 
 const denials: ReadonlySet<number> = new Set([
-  codes.topicAuthorizationFailed,
-  codes.clusterAuthorizationFailed,
+  kafkaCodes.topicAuthorizationFailed,
+  kafkaCodes.clusterAuthorizationFailed,
 ]);
 
 /** What a code that is no answer of its own is to us: a right that is missing is not tried again. */
-export function kindOf(code: number): "DENIED" | "UNAVAILABLE" {
+export function toErrorKind(code: number): "DENIED" | "UNAVAILABLE" {
   return denials.has(code) ? "DENIED" : "UNAVAILABLE";
 }
 

@@ -1,11 +1,11 @@
 import { onAbort } from "../../lib/abortable.js";
 import { isUnavailable, StoreError } from "../../lib/errors.js";
-import { createBreather } from "../../lib/turns.js";
+import { createYielder } from "../../lib/turns.js";
 import { fetchOnce } from "./fetch.js";
 import { attemptTimeMs } from "./leader-finder.js";
 import type { LeaderLane } from "./leader-lane.js";
 import type { LoggedFrame } from "./partition-log.js";
-import { framesOf } from "./record-batches.js";
+import { decodeFrames } from "./record-batches.js";
 import { retryCall } from "./retry-call.js";
 
 interface ReadOptions {
@@ -33,19 +33,19 @@ export async function* readFrames(
   const { stopped, closing, timeMs, isShared } = options;
   const signal = AbortSignal.any([stopped, closing]);
   const stopListening = onAbort(signal, isShared ? lane.drop : lane.close);
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   let next = from;
   let progressAt = performance.now();
   try {
     while (next < until && !signal.aborted) {
-      const records = await fetchPatiently(lane, next, signal, options);
+      const records = await fetchWithRetry(lane, next, signal, options);
       const before = next;
-      for (const one of framesOf(records, next)) {
+      for (const one of decodeFrames(records, next)) {
         if (one.offset !== next) throw gap(next, `offset ${one.offset} follows`);
         next++;
         yield one;
         if (next >= until) return;
-        await breathe();
+        await yieldIfDue();
       }
       if (next > before) progressAt = performance.now();
       else if (records.length > 0) throw gap(next, "its batch is cut off");
@@ -63,7 +63,7 @@ export async function* readFrames(
   }
 }
 
-async function fetchPatiently(
+async function fetchWithRetry(
   lane: LeaderLane,
   offset: number,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 /** Kafka's record batches (version 2) to frames: one record, one frame. */
 import { crc32c } from "../../lib/crc32c.js";
-import { viewOf } from "../../lib/data-view.js";
+import { toDataView } from "../../lib/data-view.js";
 import { StoreError } from "../../lib/errors.js";
 import type { LoggedFrame } from "./partition-log.js";
 
@@ -19,7 +19,7 @@ const recordsAt = 61;
  * The frames of whole batches, in order, from offset `from` on; what a broker has cut off at the end is left out.
  * @throws StoreError CORRUPT for wrong bytes, a gap between offsets, and records that are no frames of ours
  */
-export function* framesOf(bytes: Buffer, from: number): Generator<LoggedFrame, void> {
+export function* decodeFrames(bytes: Buffer, from: number): Generator<LoggedFrame, void> {
   let next: number | undefined;
   for (let at = 0; bytes.length - at >= lengthEnd; ) {
     const batch = checkBatch(bytes, at);
@@ -43,7 +43,7 @@ interface Checked {
 
 /** Where the batch at `at` ends and what it holds, or null if its end is not there. */
 function checkBatch(bytes: Buffer, at: number): Checked | null {
-  const view = viewOf(bytes);
+  const view = toDataView(bytes);
   const first = Number(view.getBigInt64(at));
   const length = view.getInt32(at + 8);
   if (!Number.isSafeInteger(first) || first < 0) throw corrupt(first, "the offset is none");

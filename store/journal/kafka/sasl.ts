@@ -1,11 +1,11 @@
 /** Proves a user to a broker, over a link on which nothing but its versions was asked. */
 import { asError, StoreError } from "../../lib/errors.js";
 import type { SaslUser } from "./link-security.js";
-import { codes, describeCode, type Send, saslCalls } from "./protocol.js";
+import { describeCode, kafkaCodes, type SendRequest, saslCalls } from "./protocol.js";
 import { startScram } from "./scram.js";
 
 /** Characters of what a broker says of itself. */
-const toldMax = 200;
+const messageCharactersMax = 200;
 
 /**
  * Resolves with the milliseconds for which the broker takes the user as proved; 0: as long as the link is open. What the
@@ -13,8 +13,8 @@ const toldMax = 200;
  * @param name of the broker, for messages
  * @throws StoreError DENIED if the broker does not take the user, MISMATCH, UNAVAILABLE
  */
-export async function authenticate(
-  send: Send,
+export async function authenticateLink(
+  send: SendRequest,
   name: string,
   { mechanism, user, password }: SaslUser,
   left: () => number,
@@ -24,17 +24,19 @@ export async function authenticate(
 
   async function agree(): Promise<void> {
     const { errorCode, mechanisms = [] } = await send(saslCalls.handshake, [mechanism], left());
-    if (errorCode === codes.illegalSaslState) throw cannotUse("it asks for no user at this port");
-    if (errorCode === codes.unsupportedSaslMechanism)
-      throw cannotUse(`it does not take ${mechanism}, but ${mechanisms.join(", ").slice(0, toldMax)}`);
-    if (errorCode !== codes.none) throw failed(errorCode);
+    if (errorCode === kafkaCodes.illegalSaslState) throw cannotUse("it asks for no user at this port");
+    if (errorCode === kafkaCodes.unsupportedSaslMechanism)
+      throw cannotUse(
+        `it does not take ${mechanism}, but ${mechanisms.join(", ").slice(0, messageCharactersMax)}`,
+      );
+    if (errorCode !== kafkaCodes.none) throw failed(errorCode);
   }
 
   async function tell(text: string) {
     const answer = await send(saslCalls.authenticate, [Buffer.from(text)], left());
-    if (answer.errorCode === codes.saslAuthenticationFailed)
+    if (answer.errorCode === kafkaCodes.saslAuthenticationFailed)
       throw new StoreError("DENIED", `broker ${name} does not take user ${user} (${mechanism})`);
-    if (answer.errorCode !== codes.none) throw failed(answer.errorCode);
+    if (answer.errorCode !== kafkaCodes.none) throw failed(answer.errorCode);
     return { text: String(answer.authBytes), sessionMs: Number(answer.sessionLifetimeMs) };
   }
 

@@ -38,7 +38,7 @@ export function startScram(
   const hmac = (key: Buffer, text: string): Buffer => createHmac(hash, key).update(text).digest();
   const bare = `n=${user.replaceAll("=", "=3D").replaceAll(",", "=2C")},r=${nonce}`;
 
-  async function prove(serverFirst: string): Promise<ScramProof> {
+  async function createProof(serverFirst: string): Promise<ScramProof> {
     const [, bothNonces = "", salt = "", digits] = serverFirstForm.exec(serverFirst) ?? [];
     const iterations = Number(digits);
     if (!bothNonces.startsWith(nonce) || bothNonces.length === nonce.length)
@@ -61,5 +61,5 @@ export function startScram(
     };
   }
 
-  return { first: `${binding}${bare}`, prove };
+  return { first: `${binding}${bare}`, prove: createProof };
 }

@@ -38,7 +38,7 @@ export function topicSettings(needs: TopicNeeds): Readonly<Record<string, string
 }
 
 /** What is wrong with the topic, a phrase each; none if it serves. */
-export function problemsOf({ replicas, settings }: TopicState, needs: TopicNeeds): string[] {
+export function listProblems({ replicas, settings }: TopicState, needs: TopicNeeds): string[] {
   const problems: string[] = [];
   if (replicas.length !== needs.partitions) {
     problems.push(`it has ${replicas.length} partitions, not ${needs.partitions}`);
@@ -48,10 +48,11 @@ export function problemsOf({ replicas, settings }: TopicState, needs: TopicNeeds
     problems.push(`a partition has ${fewest} replicas, fewer than ${needs.replicas}`);
   const number = (name: string): number => Number(settings.get(name) ?? Number.NaN);
   const atLeast = (name: string, least: number): void => {
-    if (!(number(name) >= least)) problems.push(`${name} is ${told(settings, name)}, less than ${least}`);
+    if (!(number(name) >= least))
+      problems.push(`${name} is ${describeSetting(settings, name)}, less than ${least}`);
   };
   const mustBe = (name: string, ...allowed: readonly string[]): void => {
-    const value = told(settings, name);
+    const value = describeSetting(settings, name);
     if (!allowed.includes(value)) problems.push(`${name} is ${value}, not ${allowed.join(" or ")}`);
   };
   atLeast("min.insync.replicas", inSyncMin);
@@ -66,5 +67,5 @@ export function problemsOf({ replicas, settings }: TopicState, needs: TopicNeeds
   return problems;
 }
 
-const told = (settings: ReadonlyMap<string, string | null>, name: string): string =>
+const describeSetting = (settings: ReadonlyMap<string, string | null>, name: string): string =>
   settings.get(name) ?? "not known";

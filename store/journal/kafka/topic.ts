@@ -1,10 +1,10 @@
 /** The topic of a journal: made as the journal needs it, or looked at whether it is so. */
 import { isUnavailable, StoreError } from "../../lib/errors.js";
-import { type Address, type BrokerLink, openLink } from "./broker-link.js";
+import { type Address, type BrokerLink, openBrokerLink } from "./broker-link.js";
 import type { LinkSecurity } from "./link-security.js";
-import { calls, codes, describeCode, kindOf } from "./protocol.js";
+import { calls, describeCode, kafkaCodes, toErrorKind } from "./protocol.js";
 import { retryCall } from "./retry-call.js";
-import { problemsOf, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
+import { listProblems, type TopicNeeds, type TopicState, topicSettings } from "./topic-needs.js";
 
 interface PrepareOptions extends TopicNeeds {
   readonly brokers: readonly Address[];
@@ -28,10 +28,10 @@ const attemptTimeMs = 5000;
 const topicResource = 2;
 /** Too few brokers are no reason to give up: those of a cluster that starts come one by one. */
 const refusals: ReadonlySet<number> = new Set([
-  codes.invalidTopic,
-  codes.invalidPartitions,
-  codes.invalidConfig,
-  codes.policyViolation,
+  kafkaCodes.invalidTopic,
+  kafkaCodes.invalidPartitions,
+  kafkaCodes.invalidConfig,
+  kafkaCodes.policyViolation,
 ]);
 
 /**
@@ -56,25 +56,25 @@ async function attempt(options: PrepareOptions, address: Address, timeMs: number
   const { topic, clientID, security } = options;
   const deadline = performance.now() + timeMs;
   const left = () => deadline - performance.now();
-  const link = await openLink(address, { clientID, timeMs, answerBytesMax, security });
+  const link = await openBrokerLink(address, { clientID, timeMs, answerBytesMax, security });
   try {
     const metadata = await link.call(calls.metadata, [[topic], false, false], left());
     const found = metadata.topics.find(({ name }) => name === topic);
-    if (found === undefined || found.errorCode === codes.unknownTopic) {
+    if (found === undefined || found.errorCode === kafkaCodes.unknownTopic) {
       await create(link, options, left());
-      throw failureOf(codes.none, topic, "it is being made");
+      throw toTopicError(kafkaCodes.none, topic, "it is being made");
     }
-    if (found.errorCode !== codes.none)
-      throw failureOf(found.errorCode, topic, describeCode(found.errorCode));
+    if (found.errorCode !== kafkaCodes.none)
+      throw toTopicError(found.errorCode, topic, describeCode(found.errorCode));
     const settings = await describe(link, topic, left());
     const replicas = found.partitions.map(({ replicaNodes }) => replicaNodes.length);
     const state: TopicState = { replicas, settings };
-    const problems = problemsOf(state, options);
+    const problems = listProblems(state, options);
     if (problems.length > 0) {
       throw new StoreError("MISMATCH", `cannot use topic ${topic}: ${problems.join("; ")}`);
     }
     if (found.partitions.some(({ leaderId }) => leaderId < 0)) {
-      throw failureOf(codes.none, topic, "some of its partitions have no leader");
+      throw toTopicError(kafkaCodes.none, topic, "some of its partitions have no leader");
     }
     return { clusterID: metadata.clusterId ?? "", topicID: found.topicId };
   } finally {
@@ -94,15 +94,15 @@ async function create(link: BrokerLink, options: PrepareOptions, timeMs: number)
   const args = [[wanted], Math.max(1, Math.floor(timeMs)), false] as [(typeof wanted)[], number, boolean];
   const { topics } = await link.call(calls.createTopics, args, timeMs);
   const answer = topics.find(({ name }) => name === topic);
-  const code = answer?.errorCode ?? codes.unknownTopic;
+  const code = answer?.errorCode ?? kafkaCodes.unknownTopic;
   // Another process that starts may have made it meanwhile.
-  if (code === codes.none || code === codes.topicAlreadyExists) return;
+  if (code === kafkaCodes.none || code === kafkaCodes.topicAlreadyExists) return;
   const cause = answer?.errorMessage ?? describeCode(code);
-  throw failureOf(code, topic, `${cause} (asked for ${replicas} replicas)`);
+  throw toTopicError(code, topic, `${cause} (asked for ${replicas} replicas)`);
 }
 
-function failureOf(code: number, topic: string, cause: string): StoreError {
-  const kind = refusals.has(code) ? "INVALID" : kindOf(code);
+function toTopicError(code: number, topic: string, cause: string): StoreError {
+  const kind = refusals.has(code) ? "INVALID" : toErrorKind(code);
   return new StoreError(kind, `cannot prepare topic ${topic}: ${cause}`);
 }
 
@@ -112,12 +112,12 @@ async function describe(
   topic: string,
   timeMs: number,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const asked = { resourceType: topicResource, resourceName: topic, configurationKeys: null } as const;
-  const { results } = await link.call(calls.describeConfigs, [[asked], false, false], timeMs);
+  const resource = { resourceType: topicResource, resourceName: topic, configurationKeys: null } as const;
+  const { results } = await link.call(calls.describeConfigs, [[resource], false, false], timeMs);
   const answer = results.find(({ resourceName }) => resourceName === topic);
-  if (answer?.errorCode !== codes.none) {
-    const code = answer?.errorCode ?? codes.unknownTopic;
-    throw failureOf(code, topic, answer?.errorMessage ?? describeCode(code));
+  if (answer?.errorCode !== kafkaCodes.none) {
+    const code = answer?.errorCode ?? kafkaCodes.unknownTopic;
+    throw toTopicError(code, topic, answer?.errorMessage ?? describeCode(code));
   }
   return new Map(answer.configs.map(({ name, value }) => [name, value ?? null]));
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { StoreError } from "../../lib/errors.js";
 import {
   encodeHead,
+  formatSegmentName,
   isSameSegment,
-  nameOf,
   type SegmentHead,
   type SegmentName,
   segmentHeadBytes,
@@ -63,7 +63,7 @@ export async function openFolderCopy(
   let current: Growing | null = held.current && { ...held.current };
   let before = [...held.before];
   let file: CopiedFile | null =
-    current && (await reopenCopiedFile(join(dir, nameOf(current)), current.bytes));
+    current && (await reopenCopiedFile(join(dir, formatSegmentName(current)), current.bytes));
   let given: StampRuns | null = null;
   let unmarkedBytes = 0;
   let marking: Promise<void> = Promise.resolve();
@@ -76,12 +76,12 @@ export async function openFolderCopy(
     segments().some((one) => isSameSegment(one, segment));
 
   async function begin(head: SegmentHead, stamps: StampRuns, at: number): Promise<string> {
-    const path = join(dir, nameOf(head));
+    const path = join(dir, formatSegmentName(head));
     const made = await createCopiedFile(path);
     const isReplaced = current?.firstID === head.firstID;
     try {
       await made.write([encodeHead(head)], 0);
-      if (current !== null && isReplaced) await rm(join(dir, nameOf(current)), { force: true });
+      if (current !== null && isReplaced) await rm(join(dir, formatSegmentName(current)), { force: true });
     } catch (error) {
       await made.close();
       throw error;

@@ -1,5 +1,5 @@
 /** What the log of a replicated journal holds: frames, from which every machine makes the same segments. */
-import { viewOf } from "../../lib/data-view.js";
+import { toDataView } from "../../lib/data-view.js";
 import { StoreError } from "../../lib/errors.js";
 import {
   decodeHead,
@@ -64,7 +64,7 @@ const kinds = { claim: 1, begin: 2, records: 3 } as const;
 export const recordsFrameHeadBytes = recordsAt;
 
 export function encodeClaim(epoch: number, { deployment, shard, owner }: Claimant): Buffer {
-  return Buffer.concat([headOf("claim", epoch), jsonOf({ deployment, shard, owner })]);
+  return Buffer.concat([createFrameHead("claim", epoch), encodeJSON({ deployment, shard, owner })]);
 }
 
 export function encodeBegin(
@@ -78,7 +78,11 @@ export function encodeBegin(
     offset,
     bytes,
   ]);
-  return Buffer.concat([headOf("begin", epoch), encodeHead(of.head), jsonOf({ given: of.given, before })]);
+  return Buffer.concat([
+    createFrameHead("begin", epoch),
+    encodeHead(of.head),
+    encodeJSON({ given: of.given, before }),
+  ]);
 }
 
 export function encodeRecords(
@@ -92,7 +96,7 @@ export function encodeRecords(
 ): Buffer {
   const bytes = views.reduce((sum, view) => sum + view.length, 0);
   const frame = Buffer.allocUnsafe(recordsAt + bytes);
-  headOf("records", epoch).copy(frame);
+  createFrameHead("records", epoch).copy(frame);
   frame.writeDoubleLE(of.segment.firstID, headBytes);
   frame.writeDoubleLE(of.begunAt, headBytes + 8);
   frame.writeUInt32LE(of.segment.salt, headBytes + 16);
@@ -107,7 +111,7 @@ export function decodeLogFrame(frame: Buffer): LogFrame {
   if (frame.length < headBytes || frame.toString("latin1", 0, magic.length) !== magic)
     throw foreign("it is none of Tidemark's");
   if (frame[8] !== version) throw foreign(`it has version ${frame[8]}`);
-  const epoch = viewOf(frame).getFloat64(12, true);
+  const epoch = toDataView(frame).getFloat64(12, true);
   if (!Number.isSafeInteger(epoch) || epoch < 1) throw foreign(`it has epoch ${epoch}`);
   switch (frame[9]) {
     case kinds.claim:
@@ -121,7 +125,7 @@ export function decodeLogFrame(frame: Buffer): LogFrame {
   }
 }
 
-function headOf(kind: keyof typeof kinds, epoch: number): Buffer {
+function createFrameHead(kind: keyof typeof kinds, epoch: number): Buffer {
   const head = Buffer.alloc(headBytes);
   head.write(magic, 0, "latin1");
   head[8] = version;
@@ -130,7 +134,7 @@ function headOf(kind: keyof typeof kinds, epoch: number): Buffer {
   return head;
 }
 
-const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const encodeJSON = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 function parsed(bytes: Buffer): Record<string, unknown> {
   try {

@@ -3,7 +3,7 @@ import type { PartitionLog } from "../kafka/partition-log.js";
 import { retryCall } from "../kafka/retry-call.js";
 import { decodeLogFrame } from "./log-frames.js";
 
-interface Patience {
+interface RetryTimes {
   /** For which a log that ends too early is looked at again, milliseconds: its leader may not know yet that it is none. */
   readonly timeMs: number;
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ interface Patience {
 export async function refuseShortened(
   log: Pick<PartitionLog, "start" | "end" | "read">,
   offset: number,
-  patience: Patience,
+  patience: RetryTimes,
 ): Promise<void> {
   const last = offset - 1;
   if (last < (await log.start())) return;

@@ -85,7 +85,7 @@ interface Begun {
 function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts): SegmentKeeping {
   let begun: Begun | null = null;
 
-  function fileOf(segment: Pick<SegmentHead, "firstID" | "salt">, begunAt: number): DurableFile {
+  function createSegmentFile(segment: Pick<SegmentHead, "firstID" | "salt">, begunAt: number): DurableFile {
     /** Up to here the log has the segment: a write that is made again goes on behind it. */
     let logged = segmentHeadBytes;
     return {
@@ -120,7 +120,7 @@ function segmentsOver({ dir, log, copy, appender, epoch, frameBytesMax }: Parts)
       const { head, frame } = begun;
       begun.offset ??= await appender.append(frame);
       const path = await copy.begin(head, given, begun.offset);
-      const file = fileOf(head, begun.offset);
+      const file = createSegmentFile(head, begun.offset);
       begun = null;
       return { segment: { path, ...head, bytes: segmentHeadBytes }, file };
     },

@@ -5,7 +5,13 @@ import { StoreError } from "../../lib/errors.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
 import { walkSegment } from "../reader.js";
 import { readSegmentFile } from "../segment.js";
-import { encodeHead, isSameSegment, nameOf, segmentHeadBytes, segmentSuffix } from "../segment-head.js";
+import {
+  encodeHead,
+  formatSegmentName,
+  isSameSegment,
+  segmentHeadBytes,
+  segmentSuffix,
+} from "../segment-head.js";
 import { stampsFileName } from "../stamps-file.js";
 import { createCopiedFile } from "./copied-file.js";
 import { type CopyMark, copyMarkName, type LogName, readCopyMark, writeCopyMark } from "./copy-mark.js";
@@ -58,7 +64,7 @@ export async function restoreFolder(
     const isNewest = segment === saved.current;
     if (!(await isAsMarked(dir, segment, isNewest))) {
       const what = isNewest ? "not as it was written" : "missing, or has another length";
-      onTrouble(new Error(`${join(dir, nameOf(segment))} is ${what}: it is copied again`));
+      onTrouble(new Error(`${join(dir, formatSegmentName(segment))} is ${what}: it is copied again`));
       if (!(await copySegment(dir, segment, { start, until: saved.offset }, log, onTrouble))) continue;
     }
     held.push(segment);
@@ -86,7 +92,7 @@ async function removeAllBut(
   names: readonly string[],
   kept: readonly LoggedSegment[],
 ): Promise<void> {
-  const keptNames = new Set(kept.map(nameOf));
+  const keptNames = new Set(kept.map(formatSegmentName));
   for (const one of names) {
     if (one.endsWith(segmentSuffix) && !keptNames.has(one)) await rm(join(dir, one));
   }
@@ -94,7 +100,7 @@ async function removeAllBut(
 
 /** The newest may be longer than its mark; its bytes are looked at, for new ones have just been written there. */
 async function isAsMarked(dir: string, segment: LoggedSegment, isNewest: boolean): Promise<boolean> {
-  const path = join(dir, nameOf(segment));
+  const path = join(dir, formatSegmentName(segment));
   const size = await stat(path).then(
     (found) => found.size,
     () => -1,
@@ -126,7 +132,7 @@ async function copySegment(
   log: Pick<PartitionLog, "read">,
   onTrouble: (error: Error) => void,
 ): Promise<boolean> {
-  const path = join(dir, nameOf(segment));
+  const path = join(dir, formatSegmentName(segment));
   const file = await createCopiedFile(path);
   let bytes = 0;
   try {

@@ -3,15 +3,15 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
   updateRow,
 } from "../db/table.js";
 
@@ -36,20 +36,20 @@ export interface AlertRule {
 }
 
 const listing: Listing = {
-  bytes: bytesOf("r.alertContent"),
+  bytes: formatBytesSql("r.alertContent"),
   select: "r.*, p.productID, d.dataPointName",
   from: "alert_rule r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {
     productID: { column: "p.productID", type: "text" },
-    productIntID: integer("productIntID"),
-    alertName: text("alertName"),
-    alertContent: text("alertContent"),
-    alertSeverity: integer("alertSeverity"),
-    dataPointIntID: integer("dataPointIntID"),
+    productIntID: integerColumn("productIntID"),
+    alertName: textColumn("alertName"),
+    alertContent: textColumn("alertContent"),
+    alertSeverity: integerColumn("alertSeverity"),
+    dataPointIntID: integerColumn("dataPointIntID"),
     dataPointName: { column: "d.dataPointName", type: "text" },
-    condition: text("condition"),
-    duration: integer("duration"),
-    createUser: text("createUser"),
+    condition: textColumn("condition"),
+    duration: integerColumn("duration"),
+    createUser: textColumn("createUser"),
     ...stamps,
   },
 };
@@ -67,7 +67,7 @@ export function getAlertRule(db: Db, tenant: number, id: number): Promise<AlertR
 }
 
 /** Every rule of a product, ascending by id. */
-export function alertRulesOf(db: Db, productIntID: number): Promise<AlertRule[]> {
+export function listProductAlertRules(db: Db, productIntID: number): Promise<AlertRule[]> {
   return db.all<AlertRule>(
     `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
     [productIntID],
@@ -93,7 +93,7 @@ export async function createAlertRule(
   const { tenant, userIntID, username: createUser } = actor;
   const columns = { tenant, productIntID, ...input, userIntID, createUser, createAt: now };
   const names = Object.keys(columns);
-  const room = roomFor(tenant, productIntID, input.dataPointIntID);
+  const room = countFreeRules(tenant, productIntID, input.dataPointIntID);
   const results = await db.write([
     {
       // A taken name is left to the index, which names the fault.
@@ -103,11 +103,11 @@ export async function createAlertRule(
     },
     changedIfAny(actor, now, "create", "alert_rule", null, { productIntID, ...input }),
   ]);
-  if (results[0]?.rowsAffected === 0) throw noRoom();
+  if (results[0]?.rowsAffected === 0) throw tooManyRules();
   return getAlertRule(db, tenant, Number(results[0]?.lastInsertRowid));
 }
 
-const roomFor = (tenant: number, productIntID: number, dataPointIntID: number): Statement => ({
+const countFreeRules = (tenant: number, productIntID: number, dataPointIntID: number): Statement => ({
   sql: `(select count(*) from alert_rule where dataPointIntID = ?) < ?
     and (select count(*) from alert_rule where productIntID = ?) < ?
     and (select count(*) from alert_rule where tenant = ?) < ?`,
@@ -117,7 +117,7 @@ const roomFor = (tenant: number, productIntID: number, dataPointIntID: number): 
   ],
 });
 
-const noRoom = (): StoreError =>
+const tooManyRules = (): StoreError =>
   new StoreError(
     "LIMIT",
     `there may be ${alertRulesMax.point} rules of a data point, ${alertRulesMax.product} of a product and ${alertRulesMax.tenant} in all`,
@@ -156,7 +156,8 @@ export async function updateAlertRule(
   ]);
   const found = await getAlertRule(db, actor.tenant, id);
   if (result?.rowsAffected !== 0) return found;
-  if (found.dataPointIntID === rule.dataPointIntID && found.condition === rule.condition) throw noRoom();
+  if (found.dataPointIntID === rule.dataPointIntID && found.condition === rule.condition)
+    throw tooManyRules();
   return null;
 }
 

@@ -2,15 +2,15 @@ import { mapInSlices } from "../../lib/turns.js";
 import { type Actor, changedAll, deleteStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
   time,
 } from "../db/table.js";
 
@@ -34,17 +34,17 @@ export interface Alert {
 }
 
 const listing: Listing = {
-  bytes: bytesOf("r.alertContent", "r.alertDetail"),
+  bytes: formatBytesSql("r.alertContent", "r.alertDetail"),
   select: "r.*, d.deviceID, d.deviceName",
   from: "alert r join device d on d.id = r.deviceIntID join product p on p.id = d.productIntID",
   filters: {
-    alertName: text("alertName"),
-    alertContent: text("alertContent"),
-    alertSeverity: integer("alertSeverity"),
-    alertTimes: integer("alertTimes"),
+    alertName: textColumn("alertName"),
+    alertContent: textColumn("alertContent"),
+    alertSeverity: integerColumn("alertSeverity"),
+    alertTimes: integerColumn("alertTimes"),
     deviceID: { column: "d.deviceID", type: "text" },
     deviceName: { column: "d.deviceName", type: "text" },
-    deviceIntID: integer("deviceIntID"),
+    deviceIntID: integerColumn("deviceIntID"),
     productID: { column: "p.productID", type: "text" },
     productName: { column: "p.productName", type: "text" },
     productIntID: { column: "d.productIntID", type: "integer" },

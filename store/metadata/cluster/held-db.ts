@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
-import { demand } from "../db/demand.js";
+import { assertRow } from "../db/demand.js";
 import type { NodeIdentity } from "./cluster-nodes.js";
 
 /**
@@ -9,9 +9,9 @@ import type { NodeIdentity } from "./cluster-nodes.js";
  *
  * Its writes fail with StoreError UNAVAILABLE then: the shard is about to be closed.
  */
-export function heldDb(db: Db, shard: number, { number, owner }: NodeIdentity): Db {
+export function createOwnedDb(db: Db, shard: number, { number, owner }: NodeIdentity): Db {
   const sql = "select 1 from shard_owner where shard = ? and node = ? and owner = ?";
-  const isHolder = demand("HOLDER", sql, [shard, number, owner]);
+  const isHolder = assertRow("HOLDER", sql, [shard, number, owner]);
   return {
     ...db,
     write: async (statements: readonly Statement[]) => {

@@ -1,5 +1,5 @@
 /** Records that crash the process that owns their shard: the batch in work, and the dead letters. */
-import type { Aside } from "../../journal/set-aside.js";
+import type { DeadLetter } from "../../journal/set-aside.js";
 import type { Db } from "../db/db.js";
 
 /** By follower of the shard's journal: what it had in work, as JSON. */
@@ -27,7 +27,7 @@ export async function writeShardWork(
 }
 
 /** Reads those of one shard, or of all (null); ordered by journal id and follower. */
-export function readShardAsides(db: Pick<Db, "all">, shard: number | null): Promise<Aside[]> {
+export function readDeadLetters(db: Pick<Db, "all">, shard: number | null): Promise<DeadLetter[]> {
   const [where, args] = shard === null ? ["", []] : ["where shard = ?", [shard]];
   return db.all(
     `select follower, journalID as id, device, topic, receivedAt, reason, asideAt
@@ -36,10 +36,10 @@ export function readShardAsides(db: Pick<Db, "all">, shard: number | null): Prom
   );
 }
 
-export async function writeShardAside(
+export async function writeDeadLetter(
   db: Pick<Db, "write">,
   shard: number,
-  { follower, id, device, topic, receivedAt, reason, asideAt }: Aside,
+  { follower, id, device, topic, receivedAt, reason, asideAt }: DeadLetter,
   record: Uint8Array,
 ): Promise<void> {
   await db.write([
@@ -53,7 +53,7 @@ export async function writeShardAside(
 }
 
 /** The record; undefined: it is not set aside. */
-export async function readAsideRecord(
+export async function readDeadLetterRecord(
   db: Pick<Db, "first">,
   id: number,
   follower: string,
@@ -65,7 +65,7 @@ export async function readAsideRecord(
   return row === undefined ? undefined : new Uint8Array(row.record);
 }
 
-export async function removeShardAside(db: Pick<Db, "write">, id: number, follower: string): Promise<void> {
+export async function removeDeadLetter(db: Pick<Db, "write">, id: number, follower: string): Promise<void> {
   await db.write([
     { sql: "delete from shard_aside where journalID = ? and follower = ?", args: [id, follower] },
   ]);

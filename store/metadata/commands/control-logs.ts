@@ -1,8 +1,8 @@
 import { type BoundedListing, devicesMax, listBounded, listOfDevices } from "../db/bounded-list.js";
 import type { Actor } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { insertInto, integer, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import { insertInto, integerColumn, type Page, type PageRequest, stamps, textColumn } from "../db/table.js";
 
 /** 0 failed, 1 issued, 2 confirmed, 3 no receipt needed. */
 export const publishStatuses = { failed: 0, issued: 1, confirmed: 2, noReceipt: 3 } as const;
@@ -30,11 +30,11 @@ export interface GroupControlLog extends Omit<ControlLog, "deviceIntID" | "devic
 }
 
 const logFilters = {
-  topic: text("topic"),
-  payload: text("payload"),
-  publishStatus: integer("publishStatus"),
-  publishUser: text("publishUser"),
-  userIntID: integer("userIntID"),
+  topic: textColumn("topic"),
+  payload: textColumn("payload"),
+  publishStatus: integerColumn("publishStatus"),
+  publishUser: textColumn("publishUser"),
+  userIntID: integerColumn("userIntID"),
   ...stamps,
 } as const;
 
@@ -57,15 +57,15 @@ const payloadTests = (column: string, test: PayloadTest): BoundedListing["tests"
 });
 
 export const controlLogFilters = {
-  deviceName: text("deviceName"),
-  deviceID: text("deviceID"),
-  deviceIntID: integer("deviceIntID"),
+  deviceName: textColumn("deviceName"),
+  deviceID: textColumn("deviceID"),
+  deviceIntID: integerColumn("deviceIntID"),
   ...logFilters,
 };
 
 const groupNameColumn = "coalesce(g.groupName, r.groupName)";
 export const groupControlLogFilters = {
-  groupID: text("groupID"),
+  groupID: textColumn("groupID"),
   groupName: { column: groupNameColumn, type: "text" },
   ...logFilters,
 } as const;
@@ -88,7 +88,7 @@ const groupListing: Omit<BoundedListing, "tests"> = {
     r.userIntID, r.createAt, r.updateAt`,
   from: "group_control_log r left join device_group g on g.id = r.groupIntID",
   filters: groupControlLogFilters,
-  bytes: bytesOf("r.payload"),
+  bytes: formatBytesSql("r.payload"),
   ascending: "createAt",
 };
 
@@ -272,7 +272,7 @@ export function expiredLogs(db: Db, now: number, limit: number): Promise<IssuedL
 }
 
 /** The groups' logs that logs belong to, by the record ids of these logs. */
-export async function groupLogsOf(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
+export async function findGroupLogs(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.all<{ id: number; groupLogIntID: number }>(
     `select id, groupLogIntID from control_log
      where id in (select value from json_each(?)) and groupLogIntID is not null`,

@@ -162,7 +162,7 @@ export async function claimDeviceRuns(
   const results = await db.write(
     runs.flatMap(({ due, next, log }) => [
       claimRun(due, next),
-      onlyIfChanged(insertLog(actorOf(due), now, log)),
+      onlyIfChanged(insertLog(toActor(due), now, log)),
     ]),
   );
   return runs.map((_, i) => {
@@ -179,11 +179,11 @@ export async function claimGroupRun(
   next: NextRun,
   task: Pick<Task, "id" | "kind" | "input" | "node">,
 ): Promise<Task | null> {
-  const made = newTask(actorOf(due), now, task);
+  const made = newTask(toActor(due), now, task);
   const [, stored] = await db.write([claimRun(due, next), onlyIfChanged(made.statement)]);
   return stored?.rowsAffected === 1 ? made.task : null;
 }
 
-function actorOf({ tenant, userIntID, createUser }: Due): Actor {
+function toActor({ tenant, userIntID, createUser }: Due): Actor {
   return { tenant, userIntID, username: createUser };
 }

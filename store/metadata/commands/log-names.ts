@@ -24,7 +24,7 @@ export async function productNames(db: Db, devices: readonly number[]): Promise<
 }
 
 /** The id, if it is that of a device or gateway of the tenant, present or deleted; else nothing. */
-export async function deviceIDOf(db: Db, tenant: number, id: number): Promise<number[]> {
+export async function findDeviceID(db: Db, tenant: number, id: number): Promise<number[]> {
   const rows = await db.all<{ id: number }>(
     `select id from device where tenant = ?1 and id = ?2
      union all select id from departed_device where tenant = ?1 and id = ?2`,

@@ -1,15 +1,15 @@
 import { type Actor, deleteStatements, insertStatements } from "../db/changes.js";
 import type { Db, SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
-  integer,
+  integerColumn,
   type Listing,
   never,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
   time,
 } from "../db/table.js";
 
@@ -42,7 +42,7 @@ export interface Schedule {
 }
 
 const listing: Listing = {
-  bytes: bytesOf("r.payload"),
+  bytes: formatBytesSql("r.payload"),
   select: `r.id, r.scheduleName, r.scheduleType, r.IntervalMinute, r.crontabTime, r.crontab, r.nextAt, r.payload,
     r.topic,
     r.publishType, r.deviceIntID, d.deviceName, r.groupIntID, g.groupName, r.createUser, r.userIntID,
@@ -50,22 +50,22 @@ const listing: Listing = {
   from: `schedule r left join device d on d.id = r.deviceIntID
     left join device_group g on g.id = r.groupIntID`,
   filters: {
-    scheduleName: text("scheduleName"),
-    scheduleType: integer("scheduleType"),
-    IntervalMinute: integer("IntervalMinute"),
-    topic: text("topic"),
-    publishType: integer("publishType"),
-    deviceIntID: integer("deviceIntID"),
+    scheduleName: textColumn("scheduleName"),
+    scheduleType: integerColumn("scheduleType"),
+    IntervalMinute: integerColumn("IntervalMinute"),
+    topic: textColumn("topic"),
+    publishType: integerColumn("publishType"),
+    deviceIntID: integerColumn("deviceIntID"),
     deviceName: { column: "d.deviceName", type: "text" },
-    groupIntID: integer("groupIntID"),
+    groupIntID: integerColumn("groupIntID"),
     groupName: { column: "g.groupName", type: "text" },
-    username: text("createUser"),
-    createUser: text("createUser"),
-    userIntID: integer("userIntID"),
+    username: textColumn("createUser"),
+    createUser: textColumn("createUser"),
+    userIntID: integerColumn("userIntID"),
     IntervalHour: never("integer"),
     IntervalWeek: never("integer"),
     crontabTime: time("crontabTime"),
-    crontab: text("crontab"),
+    crontab: textColumn("crontab"),
     nextAt: time("nextAt"),
     // The payload is bytes that are shown as text.
     payload: { column: "r.payload", type: "text", where: "r.payload = cast(? as blob)" },

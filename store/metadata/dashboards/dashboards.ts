@@ -3,8 +3,16 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing } from "../db/changes.js";
 import type { Condition, Db, SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  textColumn,
+} from "../db/table.js";
 import { addRevision, removeOldRevisions } from "./revisions.js";
 
 export interface Dashboard {
@@ -23,7 +31,7 @@ export interface Dashboard {
 }
 
 /** A dashboard with its document, JSON. */
-export interface WholeDashboard extends Dashboard {
+export interface DashboardWithDocument extends Dashboard {
   readonly document: string;
 }
 
@@ -31,15 +39,15 @@ const columns = `r.id, r.tenant, r.name, r.description, r.version, r.bytes, r.cr
   r.updateAt`;
 
 const listing: Listing = {
-  bytes: bytesOf("r.description"),
+  bytes: formatBytesSql("r.description"),
   select: columns,
   from: "dashboard r",
   filters: {
-    name: text("name"),
-    description: text("description"),
-    version: integer("version"),
-    createUser: text("createUser"),
-    updateUser: text("updateUser"),
+    name: textColumn("name"),
+    description: textColumn("description"),
+    version: integerColumn("version"),
+    createUser: textColumn("createUser"),
+    updateUser: textColumn("updateUser"),
     ...stamps,
   },
 };
@@ -63,15 +71,15 @@ export function listDashboards(db: Db, tenant: number, request: PageRequest): Pr
 }
 
 /** @throws StoreError NOT_FOUND */
-export function getDashboard(db: Db, tenant: number, id: number): Promise<WholeDashboard> {
-  return getRow<WholeDashboard>(db, whole, tenant, id);
+export function getDashboard(db: Db, tenant: number, id: number): Promise<DashboardWithDocument> {
+  return getRow<DashboardWithDocument>(db, whole, tenant, id);
 }
 
 type Naming = Pick<Dashboard, "name" | "description">;
-type DashboardInput = Naming & Pick<WholeDashboard, "document">;
+type DashboardInput = Naming & Pick<DashboardWithDocument, "document">;
 
 /** True while the tenant's other documents leave so many bytes. */
-const hasRoom = (tenant: number, except: number, bytes: number): Condition => ({
+const isWithinLimits = (tenant: number, except: number, bytes: number): Condition => ({
   sql: `(select coalesce(sum(bytes), 0) from dashboard where tenant = ? and id <> ?) + ? <= ${documentsBytesMax}`,
   args: [tenant, except, bytes],
 });
@@ -82,21 +90,21 @@ export async function createDashboard(
   actor: Actor,
   now: number,
   { document, ...naming }: DashboardInput,
-): Promise<WholeDashboard> {
+): Promise<DashboardWithDocument> {
   const { tenant, userIntID, username: createUser } = actor;
   const bytes = Buffer.byteLength(document);
   const record: Record<string, SqlValue> = {
     ...{ tenant, ...naming, version: 1, bytes, userIntID, createUser, createAt: now },
   };
   const names = Object.keys(record);
-  const room = hasRoom(tenant, 0, bytes);
+  const isWithin = isWithinLimits(tenant, 0, bytes);
   const results = await db.write([
     {
       // A taken name is left to the index, which names the fault.
       sql: `insert into dashboard (${names.join(", ")}) select ${names.map(() => "?").join(", ")}
-        where ((select count(*) from dashboard where tenant = ?) < ${dashboardsMax} and ${room.sql})
+        where ((select count(*) from dashboard where tenant = ?) < ${dashboardsMax} and ${isWithin.sql})
           or exists (select 1 from dashboard where tenant = ? and name = ?)`,
-      args: [...Object.values(record), tenant, ...room.args, tenant, naming.name],
+      args: [...Object.values(record), tenant, ...isWithin.args, tenant, naming.name],
     },
     changedIfAny(actor, now, "create", "dashboard", null, naming),
     addRevision(actor, now, { name: naming.name, version: 1 }, document),
@@ -115,9 +123,9 @@ export async function updateDashboard(
   db: Db,
   actor: Actor,
   now: number,
-  dashboard: WholeDashboard,
+  dashboard: DashboardWithDocument,
   { document = dashboard.document, ...sent }: Partial<DashboardInput>,
-): Promise<WholeDashboard> {
+): Promise<DashboardWithDocument> {
   const { tenant, username } = actor;
   const { id, version } = dashboard;
   const bytes = Buffer.byteLength(document);
@@ -126,13 +134,13 @@ export async function updateDashboard(
     ...(edit as Record<string, SqlValue>),
     ...{ version: version + 1, bytes, updateUser: username, updateAt: now },
   };
-  const room = hasRoom(tenant, id, bytes);
+  const isWithin = isWithinLimits(tenant, id, bytes);
   const results = await db.write([
     {
       sql: `update dashboard set ${Object.keys(record)
         .map((name) => `${name} = ?`)
-        .join(", ")} where tenant = ? and id = ? and version = ? and ${room.sql}`,
-      args: [...Object.values(record), tenant, id, version, ...room.args],
+        .join(", ")} where tenant = ? and id = ? and version = ? and ${isWithin.sql}`,
+      args: [...Object.values(record), tenant, id, version, ...isWithin.args],
     },
     changedIfAny(actor, now, "update", "dashboard", id, { ...edit, version: version + 1 }),
     addRevision(actor, now, { name: edit.name ?? dashboard.name, version: version + 1 }, document),

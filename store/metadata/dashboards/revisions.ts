@@ -1,7 +1,15 @@
 import type { Actor } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { integer, type Listing, notFound, type Page, type PageRequest, text, time } from "../db/table.js";
+import {
+  integerColumn,
+  type Listing,
+  notFound,
+  type Page,
+  type PageRequest,
+  textColumn,
+  time,
+} from "../db/table.js";
 
 /** The versions of dashboards. */
 export interface Revision {
@@ -13,7 +21,7 @@ export interface Revision {
 }
 
 /** A version with its document, JSON. */
-export interface WholeRevision extends Revision {
+export interface RevisionWithDocument extends Revision {
   readonly document: string;
 }
 
@@ -21,7 +29,11 @@ const columns = "r.id, r.version, r.createUser, r.createAt";
 const listing: Listing = {
   select: columns,
   from: "dashboard_revision r",
-  filters: { version: integer("version"), createUser: text("createUser"), createAt: time("createAt") },
+  filters: {
+    version: integerColumn("version"),
+    createUser: textColumn("createUser"),
+    createAt: time("createAt"),
+  },
 };
 
 export const revisionFilters = listing.filters;
@@ -45,8 +57,8 @@ export async function getRevision(
   tenant: number,
   dashboard: number,
   version: number,
-): Promise<WholeRevision> {
-  const row = await db.first<WholeRevision>(
+): Promise<RevisionWithDocument> {
+  const row = await db.first<RevisionWithDocument>(
     `select ${columns}, r.document from dashboard_revision r
      where r.dashboardIntID = ? and r.version = ? and r.tenant = ?`,
     [dashboard, version, tenant],

@@ -3,14 +3,14 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, changed, changedAll } from "../db/changes.js";
 import { type Db, lookUpFirst, type SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
-  integer,
+  integerColumn,
   type Listing,
   notFound,
   type Page,
   type PageRequest,
-  text,
+  textColumn,
   time,
   updateRow,
 } from "../db/table.js";
@@ -37,16 +37,16 @@ const columns = `r.id, r.tenant, r.dashboardIntID, r.name, r.allowedOrigins, r.e
   r.createAt, r.lastUsedAt`;
 
 const listing: Listing = {
-  bytes: bytesOf("r.allowedOrigins"),
+  bytes: formatBytesSql("r.allowedOrigins"),
   select: columns,
   from: "dashboard_share r",
   filters: {
-    name: text("name"),
+    name: textColumn("name"),
     // There is no other.
     version: { column: "'latest'", type: "text" },
     expiresAt: time("expiresAt"),
-    enable: integer("enable"),
-    createUser: text("createUser"),
+    enable: integerColumn("enable"),
+    createUser: textColumn("createUser"),
     createAt: time("createAt"),
     lastUsedAt: time("lastUsedAt"),
   },

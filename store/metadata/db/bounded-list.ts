@@ -52,19 +52,19 @@ export async function listBounded<Row>(
   request: PageRequest,
   among: ReadonlySet<number> | null = null,
 ): Promise<Page<Row>> {
-  const narrow = { ...request, filters: request.filters.filter(({ field }) => field !== "id") };
+  const withoutIDs = { ...request, filters: request.filters.filter(({ field }) => field !== "id") };
   const span = await spanOfTimes(db, listing.table, listing.ascending, request.filters);
-  const within = narrowed(scope, request.filters, span);
-  const plain = narrow.filters.length === 0 && among === null;
+  const within = restrictToSpan(scope, request.filters, span);
+  const plain = withoutIDs.filters.length === 0 && among === null;
   const found = plain
-    ? await pageOfAll(db, listing, within, narrow)
-    : await scan(db, listing, within, narrow, among);
-  const { items, cut } = await rowsOf<Row>(db, listing, found.items);
+    ? await pageOfAll(db, listing, within, withoutIDs)
+    : await scan(db, listing, within, withoutIDs, among);
+  const { items, cut } = await readMatchedRows<Row>(db, listing, found.items);
   return { ...found, items, truncated: found.truncated === true || cut };
 }
 
 /** The record id is not treated as a filter that examines rows: it names the row. */
-function narrowed(scope: Statement, filters: readonly Filter[], span: IDSpan | null): Statement {
+function restrictToSpan(scope: Statement, filters: readonly Filter[], span: IDSpan | null): Statement {
   const ids = filters.flatMap(({ field, value }) => (field === "id" ? [value] : []));
   const { sql, args } = inSpan(span);
   return {
@@ -86,9 +86,9 @@ export async function listOfDevices<Row>(
   const each = Math.floor(scanRowsMax / Math.max(1, devices.length));
   const span = await spanOfTimes(db, listing.table, listing.ascending, request.filters);
   const { ids, truncated } = await newestOfDevices(db, listing.table, devices, each, inSpan(span));
-  const matching = request.filters.length === 0 ? ids : await matchingOf(db, listing, ids, request.filters);
+  const matching = request.filters.length === 0 ? ids : await findMatching(db, listing, ids, request.filters);
   const from = (request.page - 1) * request.limit;
-  const { items, cut } = await rowsOf<Row>(db, listing, matching.slice(from, from + request.limit));
+  const { items, cut } = await readMatchedRows<Row>(db, listing, matching.slice(from, from + request.limit));
   return { items, count: matching.length, truncated: truncated || cut };
 }
 
@@ -125,7 +125,7 @@ async function scan(
 ): Promise<Page<number>> {
   const from = (page - 1) * limit;
   const device = among === null ? "0" : "r.deviceIntID";
-  const { sql, args, tests, steps } = conditionOf(db, listing, filters);
+  const { sql, args, tests, steps } = buildCondition(db, listing, filters);
   const items: number[] = [];
   let count = 0;
   let before = Number.MAX_SAFE_INTEGER;
@@ -133,7 +133,7 @@ async function scan(
     const asked = Math.min(steps.rows, scanRowsMax - looked);
     const last = await steps.run(async (all) => {
       const rows = await all<ScannedRow>(
-        `select r.id, ${device} device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
+        `select r.id, ${device} device, (${sql}) hit${formatTestColumns(tests)} from ${listing.from}
          where ${scope.sql} and r.id < ? order by r.id desc limit ?`,
         [...args, ...(scope.args ?? []), before, asked],
       );
@@ -164,7 +164,7 @@ interface Tested {
 }
 
 /** The filters as one SQL condition, and those that look at bytes. */
-function conditionOf(
+function buildCondition(
   db: Db,
   listing: BoundedListing,
   filters: readonly Filter[],
@@ -186,7 +186,7 @@ function conditionOf(
   return { sql: conditions.join(" and "), args, tests, steps: createSteps(db, first, most) };
 }
 
-function columnsOf(tests: readonly Tested[]): string {
+function formatTestColumns(tests: readonly Tested[]): string {
   return tests.map(({ byte }, i) => `, ${byte.column} test${i}`).join("");
 }
 
@@ -199,20 +199,20 @@ function isHit(row: ScannedRow, tests: readonly Tested[]): boolean {
 }
 
 /** Those of the ids that pass the filters, in the same order. */
-async function matchingOf(
+async function findMatching(
   db: Db,
   listing: BoundedListing,
   ids: readonly number[],
   filters: readonly Filter[],
 ): Promise<number[]> {
-  const { sql, args, tests, steps } = conditionOf(db, listing, filters);
+  const { sql, args, tests, steps } = buildCondition(db, listing, filters);
   const matching: number[] = [];
   for (let at = 0; at < ids.length; ) {
     const some = ids.slice(at, at + steps.rows);
     at += some.length;
     await steps.run(async (all) => {
       const rows = await all<ScannedRow>(
-        `select r.id, 0 device, (${sql}) hit${columnsOf(tests)} from ${listing.from}
+        `select r.id, 0 device, (${sql}) hit${formatTestColumns(tests)} from ${listing.from}
          where r.id in (select value from json_each(?)) order by r.id desc`,
         [...args, some],
       );
@@ -256,7 +256,7 @@ async function newestOfDevices(
 }
 
 /** The rows of a page, as many as its bytes allow. */
-async function rowsOf<Row>(
+async function readMatchedRows<Row>(
   db: Db,
   listing: BoundedListing,
   ids: readonly number[],

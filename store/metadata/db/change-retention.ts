@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { createBreather } from "../../lib/turns.js";
+import { createYielder } from "../../lib/turns.js";
 import type { Db, Statement } from "./db.js";
 
 /** How long the log of changes is kept, and how many rows and bytes of one tenant. */
@@ -59,7 +59,7 @@ export function createChangeRetention(
       counted = (first?.id ?? end + 1) - 1;
     }
     // The embedded metadata reads without leaving the turn, and the log may have millions of rows.
-    const breathe = createBreather();
+    const yieldIfDue = createYielder();
     while (counted < end && !isClosing()) {
       const through: number = Math.min(counted + countedAtOnce, end);
       const rows = await db.all<{ tenant: number; n: number; bytes: number }>(
@@ -73,12 +73,12 @@ export function createChangeRetention(
         addBlock(blocks, { through, rows: n, bytes: bytes + n * rowBytes });
       }
       counted = through;
-      await breathe();
+      await yieldIfDue();
     }
   }
 
   /** For each exceeded bound, the delete of the first rows beyond it. */
-  async function surplusOf(end: number, now: number, trusted: number): Promise<Statement[]> {
+  async function findSurplus(end: number, now: number, trusted: number): Promise<Statement[]> {
     const found: Statement[] = [
       {
         // Ids ascend with time, so the oldest rows come first and no index on the time is needed.
@@ -87,10 +87,10 @@ export function createChangeRetention(
         args: [end, trusted - days * dayMs],
       },
     ];
-    const breathe = createBreather();
+    const yieldIfDue = createYielder();
     for (const [tenant, blocks] of tenants) {
-      await breathe();
-      const sums = sumsOf(blocks);
+      await yieldIfDue();
+      const sums = sumBlocks(blocks);
       if (sums.rows <= rowsOfTenantMax && sums.bytes <= bytesOfTenantMax) continue;
       const oldest = await db.first<{ id: number | null }>("select min(id) id from change where tenant = ?", [
         tenant,
@@ -113,7 +113,7 @@ export function createChangeRetention(
     const end = newest?.id ?? 0;
     await followed();
     await count(end);
-    const surplus = await surplusOf(end, now, trusted);
+    const surplus = await findSurplus(end, now, trusted);
     for (let left = surplus; left.length > 0; ) {
       const more: Statement[] = [];
       for (const one of left) {
@@ -141,7 +141,7 @@ function addBlock(blocks: Block[], block: Block): void {
   }
 }
 
-const sumsOf = (blocks: readonly Block[]): { readonly rows: number; readonly bytes: number } => ({
+const sumBlocks = (blocks: readonly Block[]): { readonly rows: number; readonly bytes: number } => ({
   rows: blocks.reduce((sum, block) => sum + block.rows, 0),
   bytes: blocks.reduce((sum, block) => sum + block.bytes, 0),
 });
@@ -153,7 +153,7 @@ function dropGone(blocks: Block[], oldestID: number): void {
 
 /** The last id of the oldest blocks that lie wholly beyond a bound; null if there are none. */
 function boundary(blocks: readonly Block[], rowsMax: number, bytesMax: number): number | null {
-  const sums = sumsOf(blocks);
+  const sums = sumBlocks(blocks);
   let rows = sums.rows - rowsMax;
   let bytes = sums.bytes - bytesMax;
   let through: number | null = null;

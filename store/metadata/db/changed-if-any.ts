@@ -1,4 +1,4 @@
-import { type Actor, type Change, detailOf } from "./changes.js";
+import { type Actor, boundDetail, type Change } from "./changes.js";
 import type { Statement } from "./db.js";
 
 /**
@@ -19,7 +19,7 @@ export function changedIfAny(
     args: [
       ...[tenant, userIntID, username, now, action, entity],
       ...(recordID === null ? [] : [recordID]),
-      detailOf(detail),
+      boundDetail(detail),
     ],
   };
 }

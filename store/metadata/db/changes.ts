@@ -4,7 +4,7 @@ import { nextTurn } from "../../lib/turns.js";
 import { type Db, forFewRows, type SqlValue, type Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { listRows } from "./list-rows.js";
-import { bytesOf } from "./page-bytes.js";
+import { formatBytesSql } from "./page-bytes.js";
 import {
   deleteRows,
   insertInto,
@@ -16,7 +16,7 @@ import {
 } from "./table.js";
 
 /** How a caller was authenticated: by a session, named by its token's hash, or by an API key. */
-export type Credential = { readonly session: string } | { readonly apiKey: number };
+export type CallerCredential = { readonly session: string } | { readonly apiKey: number };
 
 /** Who acts: the caller of the API, or the service itself. */
 export interface Actor {
@@ -24,7 +24,7 @@ export interface Actor {
   readonly userIntID: number | null;
   readonly username: string | null;
   /** The caller's credential; absent if the service itself acts. */
-  readonly credential?: Credential;
+  readonly credential?: CallerCredential;
 }
 
 export interface Change {
@@ -47,7 +47,7 @@ const valueBytesMax = 256;
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
 /** A detail as the log keeps it: if it is long, only the short fields, or else the names of its fields. */
-export function detailOf(audit: object | null): object | null {
+export function boundDetail(audit: object | null): object | null {
   if (audit === null || jsonBytes(audit) <= detailBytesMax) return audit;
   const sized = Object.entries(audit).map(([field, value]) => {
     const bytes = jsonBytes(value);
@@ -73,7 +73,7 @@ export function changed(
   return {
     sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
       values (?, ?, ?, ?, ?, ?, ${recordID === null ? "last_insert_rowid()" : "?"}, ?)`,
-    args: [...args, ...(recordID === null ? [] : [recordID]), detailOf(detail)],
+    args: [...args, ...(recordID === null ? [] : [recordID]), boundDetail(detail)],
   };
 }
 
@@ -89,7 +89,7 @@ export function changedAll(
   return {
     sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
       select ?, ?, ?, ?, ?, ?, value, ? from json_each(?) order by key`,
-    args: [actor.tenant, actor.userIntID, actor.username, now, action, entity, detailOf(detail), ids],
+    args: [actor.tenant, actor.userIntID, actor.username, now, action, entity, boundDetail(detail), ids],
     rows: ids.length,
   };
 }
@@ -143,7 +143,7 @@ export function deleteStatements(
 }
 
 const listing: Listing = {
-  bytes: bytesOf("r.detail"),
+  bytes: formatBytesSql("r.detail"),
   select: "r.id, r.tenant, r.userIntID, r.username, r.at, r.action, r.entity, r.recordID, r.detail",
   from: "change r",
   filters: {

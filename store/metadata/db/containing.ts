@@ -12,12 +12,12 @@ const stageReplacements = 8;
  * text.
  */
 export function containing(column: string, text: string): Statement {
-  const { sql, args } = positionOf(column, text);
+  const { sql, args } = formatPosition(column, text);
   return { sql: `${sql} > 0`, args };
 }
 
 /** Where in an SQL expression `text` begins, from 1; 0 if it is not there. An expression, compared as `containing` does. */
-export function positionOf(column: string, text: string): Condition {
+export function formatPosition(column: string, text: string): Condition {
   // lower() folds only ASCII, which is enough for texts without other cases, such as Chinese ones; letters beyond ASCII
   // are folded if the pattern has them.
   const replacements = [...foldings(text)];

@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ThreadGate } from "../../lib/thread-gate.js";
-import type { Connection } from "./connection/connection.js";
-import { guarded } from "./guarded.js";
+import type { DatabaseConnection } from "./connection/connection.js";
+import { flushTexts } from "./guarded.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import { toStoreError } from "./sql-errors.js";
@@ -35,11 +35,11 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const listeners: (() => Promise<void> | void)[] = [];
   const notify = () => Promise.all(listeners.map((listener) => listener()));
   const afterwards: (() => Promise<void>)[] = [];
-  const tellAfterwards = () => Promise.all(afterwards.map((tell) => tell()));
+  const notifyListeners = () => Promise.all(afterwards.map((tell) => tell()));
   // Writes of logs, counters and receipts change nothing that anybody follows.
   const isFollowed = (statements: readonly Statement[]) => statements.some(({ sql }) => traced.test(sql));
   const { write, exclusive, settled } = createWriteQueue(async (statements) => {
-    const { all, own } = guarded(
+    const { all, own } = flushTexts(
       statements.map(({ sql, args = [] }) => ({ sql, args: args.map(bindStored) })),
     );
     const made = await run(() => connection.write(all));
@@ -71,13 +71,13 @@ export async function openDb(options: DbOptions): Promise<Db> {
     first: async <Row>(sql: string, args: readonly SqlValue[] = []) => (await db.all<Row>(sql, args))[0],
     write: async (statements) => {
       const results = await write(statements);
-      if (afterwards.length > 0 && isFollowed(statements)) await tellAfterwards();
+      if (afterwards.length > 0 && isFollowed(statements)) await notifyListeners();
       return results;
     },
     exclusive: async (action) => {
       const result = await exclusive(action);
       await notify();
-      await tellAfterwards();
+      await notifyListeners();
       return result;
     },
     onWrite: (listener) => {
@@ -96,7 +96,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
 }
 
 /** Each is loaded only where it is used: remote stores and threads of their own take longer to load than to open. */
-async function connect({ url, authToken, gate }: DbOptions): Promise<Connection> {
+async function connect({ url, authToken, gate }: DbOptions): Promise<DatabaseConnection> {
   if (!url.startsWith("file:")) return (await import("./connection/remote.js")).openRemote(url, authToken);
   const path = fileURLToPath(new URL(url, pathToFileURL(`${process.cwd()}/`)));
   if (gate !== undefined) return (await import("./connection/in-thread.js")).openInThread(path);

@@ -13,7 +13,7 @@ const flush: readonly BoundStatement[] = [
  * `changes()` counts too: so it is made to write them before a statement whose rows the next one asks for. `own[i]` says
  * whether `all[i]` is one of the given statements.
  */
-export function guarded(statements: readonly BoundStatement[]): {
+export function flushTexts(statements: readonly BoundStatement[]): {
   readonly all: readonly BoundStatement[];
   readonly own: readonly boolean[];
 } {
@@ -25,8 +25,8 @@ export function guarded(statements: readonly BoundStatement[]): {
   };
   for (const [i, statement] of statements.entries()) {
     const next = statements[i + 1];
-    const isAsked = next !== undefined && asksChanges.test(next.sql) && !asksChanges.test(statement.sql);
-    if (isAsked && i > 0) for (const one of flush) add(one, false);
+    const readsChanges = next !== undefined && asksChanges.test(next.sql) && !asksChanges.test(statement.sql);
+    if (readsChanges && i > 0) for (const one of flush) add(one, false);
     add(statement, true);
   }
   return { all, own };

@@ -5,12 +5,12 @@ import { searchRows } from "./search-rows.js";
 import {
   type Filter,
   type Listing,
+  type ListSource,
   ownTable,
   type Page,
   type PageRequest,
-  rowsOf,
-  type Source,
-  sourceOf,
+  readRows,
+  toSource,
 } from "./table.js";
 
 /**
@@ -39,9 +39,9 @@ export async function listRows<Row>(
   request: PageRequest,
   scope: Statement = { sql: "1" },
 ): Promise<Page<Row>> {
-  const source = sourceOf(listing, tenant, request.filters, scope);
+  const source = toSource(listing, tenant, request.filters, scope);
   if (request.filters.some(({ like }) => like)) return searchRows(db, source, tenant, request, scope);
-  const kept = keptCountOf(listing, request.filters);
+  const kept = findKeptCount(listing, request.filters);
   if (kept === null) return pageOfFound(db, source, request);
   if (listing.short === true && (await isShort(db, source, request, kept))) {
     const page = await pageOfCounted<Row>(forFewRows(db), source, request, kept, shortBytes);
@@ -53,12 +53,12 @@ export async function listRows<Row>(
 /** Whether the index goes over a few rows: the page is small and near the begin, and the list has most of its rows. */
 async function isShort(
   db: Db,
-  { listing: { blocks }, where, args }: Source,
+  { listing: { blocks }, where, args }: ListSource,
   request: PageRequest,
   kept: string,
 ): Promise<boolean> {
   if (blocks === undefined || request.filters.length > 0) return false;
-  if (request.limit > shortPage || offsetOf(request) > shortOffset) return false;
+  if (request.limit > shortPage || toOffset(request) > shortOffset) return false;
   const [tenant = 0] = args;
   const [own, all] = (await db.lookUp([
     { sql: `select coalesce(sum(r.n), 0) n from ${kept} where ${where}`, args },
@@ -68,7 +68,7 @@ async function isShort(
 }
 
 /** The source of a kept count for these filters; null if there is none. */
-function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
+function findKeptCount({ counts = [] }: Listing, filters: readonly Filter[]): string | null {
   const found = counts.find((one) =>
     filters.every(({ field, until }) => until === undefined && one.filters.includes(field)),
   );
@@ -79,15 +79,15 @@ function keptCountOf({ counts = [] }: Listing, filters: readonly Filter[]): stri
 /** A page of rows that the store has counted, in one question: finding its ids twice costs less than another. */
 async function pageOfCounted<Row>(
   db: Pick<Db, "all" | "snapshot">,
-  { listing, from, where, args }: Source,
+  { listing, from, where, args }: ListSource,
   request: PageRequest,
   kept: string,
   bytesMax = pageBytesMax,
 ): Promise<Page<Row>> {
-  const start = await startOf(db, listing, where, args, request);
+  const start = await findPageStart(db, listing, where, args, request);
   const page = {
     sql: `select r.id from ${from} where ${where} and r.id < ? order by r.id desc limit ? offset ?`,
-    args: [...args, start.before, request.limit, offsetOf(request) - start.skipped],
+    args: [...args, start.before, request.limit, toOffset(request) - start.skipped],
   };
   const fitting = withinPageSql(listing, page, bytesMax);
   const [items = [], ids = [], counted = []] = (await db.snapshot([
@@ -103,9 +103,9 @@ async function pageOfCounted<Row>(
 }
 
 /** A page of rows that are counted as they are found. */
-async function pageOfFound<Row>(db: Db, source: Source, request: PageRequest): Promise<Page<Row>> {
+async function pageOfFound<Row>(db: Db, source: ListSource, request: PageRequest): Promise<Page<Row>> {
   const { listing, from, where, args } = source;
-  const offset = offsetOf(request);
+  const offset = toOffset(request);
   const found = await db.all<{ id: number }>(
     `select r.id from ${from} where ${where} order by r.id desc limit ? offset ?`,
     [...args, request.limit + countedAheadMax, offset],
@@ -114,23 +114,23 @@ async function pageOfFound<Row>(db: Db, source: Source, request: PageRequest): P
   const count = isWhole ? offset + found.length : await countRows(db, from, where, args);
   const ids = found.slice(0, request.limit).map((row) => row.id);
   const fitting = await withinPage(db, listing, ids);
-  const items = await rowsOf<Row>(db, source, fitting);
+  const items = await readRows<Row>(db, source, fitting);
   const isCut = fitting.length < ids.length;
   if (count <= countedRowsMax) return { items, count, truncated: isCut };
   return { items, count: countedRowsMax, truncated: true };
 }
 
-const offsetOf = ({ page, limit }: PageRequest): number => (page - 1) * limit;
+const toOffset = ({ page, limit }: PageRequest): number => (page - 1) * limit;
 
 /** Where the rows of a page are looked for: below an id, after so many rows of the list. */
-async function startOf(
+async function findPageStart(
   db: Pick<Db, "all">,
   { blocks }: Listing,
   where: string,
   args: readonly SqlValue[],
   request: PageRequest,
 ): Promise<{ readonly before: number; readonly skipped: number }> {
-  const offset = offsetOf(request);
+  const offset = toOffset(request);
   if (blocks === undefined || request.filters.length > 0 || offset < blockIDs) {
     return { before: Number.MAX_SAFE_INTEGER, skipped: 0 };
   }

@@ -5,7 +5,7 @@ import { bulkSchema } from "./schema-bulk.js";
 import { clusterLacksSchema, clusterSchema, shardCrashesSchema } from "./schema-cluster.js";
 import { dashboardsSchema } from "./schema-dashboards.js";
 import { dataSchema } from "./schema-data.js";
-import { fleetSchema } from "./schema-fleet.js";
+import { fleetTables } from "./schema-fleet.js";
 import { influxSchema } from "./schema-influx.js";
 import { influxListSchema, influxShardsSchema } from "./schema-influx-list.js";
 import { journalSchema } from "./schema-journal.js";
@@ -14,7 +14,7 @@ import { logBytesSchema } from "./schema-log-bytes.js";
 import { notificationIDsSchema } from "./schema-notification-ids.js";
 import { notificationsSchema } from "./schema-notifications.js";
 import { overviewSchema } from "./schema-overview.js";
-import { placesSchema } from "./schema-places.js";
+import { placesTables } from "./schema-places.js";
 import { resourcesSchema } from "./schema-resources.js";
 import { sealingSchema } from "./schema-sealing.js";
 import { searchSchema } from "./schema-search.js";
@@ -69,9 +69,9 @@ export const migrations: readonly (readonly string[])[] = [
   notificationsSchema,
   browserSessionsSchema,
   overviewSchema,
-  placesSchema,
+  placesTables,
   dashboardsSchema,
-  fleetSchema,
+  fleetTables,
   bulkSchema,
   alertOutboxSchema,
   journalSchema,

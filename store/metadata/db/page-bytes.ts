@@ -10,7 +10,7 @@ export const pageBytesMax = 8_000_000;
 const unmeasuredRows = 8;
 
 /** The measure of a page: the bytes of the columns whose values may be long, as an SQL expression. */
-export function bytesOf(...columns: readonly string[]): string {
+export function formatBytesSql(...columns: readonly string[]): string {
   return columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(" + ");
 }
 

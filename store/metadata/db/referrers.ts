@@ -110,7 +110,7 @@ interface Referrer {
 }
 
 async function explained(db: Db, going: Going, cause: StoreError): Promise<StoreError> {
-  const found = await referrersOf(db, going);
+  const found = await findReferrers(db, going);
   const what = await describe(db, going);
   if (found.length === 0) {
     // The referring record has just been deleted.
@@ -122,34 +122,36 @@ async function explained(db: Db, going: Going, cause: StoreError): Promise<Store
     );
   }
   const named = await Promise.all(
-    found.slice(0, referrersNamed).map(async (one) => ({ ...one, text: await textOf(db, one) })),
+    found.slice(0, referrersNamed).map(async (one) => ({ ...one, text: await readName(db, one) })),
   );
   const fields: Record<string, string> = {};
   for (const list of new Set(found.map((one) => one.list))) {
     const count = found.filter((one) => one.list === list).length;
     const texts = named.filter((one) => one.list === list).map(({ text }) => text);
-    fields[list] = referring(count, nounOf(list), what.it, texts);
+    fields[list] = referring(count, formatNoun(list), what.it, texts);
   }
-  const told = named.map(({ list, text }) => `${nounOf(list)} ${text}`);
-  const message = `cannot delete ${what.text}: ${referring(found.length, "record", what.it, told)}`;
+  const listed = named.map(({ list, text }) => `${formatNoun(list)} ${text}`);
+  const message = `cannot delete ${what.text}: ${referring(found.length, "record", what.it, listed)}`;
   return new StoreError("REFERENCED", message, fields, { cause });
 }
 
 /** How many records refer, the names of the first, and how many more there are. */
 function referring(count: number, noun: string, it: string, texts: readonly string[]): string {
   const refer = count === 1 ? "refers" : "refer";
-  const told = texts.length === 0 ? "" : `: ${texts.join(", ")}`;
+  const listed = texts.length === 0 ? "" : `: ${texts.join(", ")}`;
   const more =
-    texts.length === 0 || texts.length === count ? "" : `, and ${numberOf(count - texts.length, count)} more`;
-  return `${numberOf(count, count)} ${noun}${count === 1 ? "" : "s"} ${refer} to ${it}${told}${more}`;
+    texts.length === 0 || texts.length === count
+      ? ""
+      : `, and ${formatCount(count - texts.length, count)} more`;
+  return `${formatCount(count, count)} ${noun}${count === 1 ? "" : "s"} ${refer} to ${it}${listed}${more}`;
 }
 
 /** `n` of `count`, as far as records were counted. */
-const numberOf = (n: number, count: number): string =>
+const formatCount = (n: number, count: number): string =>
   count >= referrersCounted ? `at least ${n}` : String(n);
 
 /** `product_resources` → `product resource`. */
-const nounOf = (list: string): string => list.replace("_", " ").replace(/s$/, "");
+const formatNoun = (list: string): string => list.replace("_", " ").replace(/s$/, "");
 
 /** The records to be deleted as text, and the pronoun for them. */
 async function describe(db: Db, going: Going): Promise<{ text: string; it: string }> {
@@ -175,7 +177,7 @@ async function deviceNoun(db: Db, ids: readonly number[]): Promise<string> {
 }
 
 /** The referring records, each once, without those that are deleted themselves. */
-async function referrersOf(db: Db, going: Going): Promise<Referrer[]> {
+async function findReferrers(db: Db, going: Going): Promise<Referrer[]> {
   const leaving = new Set(Object.entries(going).flatMap(([table, ids]) => ids.map((id) => `${table} ${id}`)));
   const found = new Map<string, Referrer>();
   for (const [table, ids] of Object.entries(going) as [Referred, readonly number[]][]) {
@@ -210,13 +212,13 @@ async function* rowsOf(
   }
 }
 
-const nameOf = new Map(
+const namesByTable = new Map(
   Object.values(references).flatMap((all) => all.map(({ table, name }) => [table, name])),
 );
 
-async function textOf(db: Db, { table, id }: Referrer): Promise<string> {
+async function readName(db: Db, { table, id }: Referrer): Promise<string> {
   const row = await db.first<{ name: string }>(
-    `select ${nameOf.get(table) ?? "r.id"} name from ${table} r where r.id = ?`,
+    `select ${namesByTable.get(table) ?? "r.id"} name from ${table} r where r.id = ?`,
     [id],
   );
   return row === undefined ? String(id) : `${id} ${row.name}`;

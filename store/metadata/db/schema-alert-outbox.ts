@@ -4,7 +4,7 @@ import { isRouted, outboxKinds } from "./schema-notifications.js";
 const contentLengthMax = 300;
 
 /** What is told of an alert; JSON of `AlertFacts`. @param alert alias of its row */
-const factsOf = (alert: string): string => `(
+const formatFactsSql = (alert: string): string => `(
   select json_object('id', ${alert}.id, 'cause', ${alert}.cause, 'alertName', ${alert}.alertName,
     'alertContent', substr(${alert}.alertContent, 1, ${contentLengthMax}), 'alertSeverity', ${alert}.alertSeverity,
     'startTime', ${alert}.startTime, 'deviceIntID', d.id, 'deviceID', d.deviceID,
@@ -14,11 +14,11 @@ const factsOf = (alert: string): string => `(
 /** A beginning keeps what is told of its alert: the device may be deleted before anybody looks. Null for an end. */
 export const alertOutboxSchema: readonly string[] = [
   "alter table alert_outbox add column alert text",
-  `update alert_outbox set alert = (select ${factsOf("a")} from alert a where a.id = alertIntID)
+  `update alert_outbox set alert = (select ${formatFactsSql("a")} from alert a where a.id = alertIntID)
     where kind = ${outboxKinds.began}`,
   "drop trigger alert_began",
   `create trigger alert_began after insert on alert
     when new.endTime is null and ${isRouted("new.tenant")}
     begin insert into alert_outbox (tenant, alertIntID, kind, at, alert)
-      values (new.tenant, new.id, ${outboxKinds.began}, new.startTime, ${factsOf("new")}); end`,
+      values (new.tenant, new.id, ${outboxKinds.began}, new.startTime, ${formatFactsSql("new")}); end`,
 ];

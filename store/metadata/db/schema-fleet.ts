@@ -16,7 +16,7 @@ const seen = (device: string, at: string): string =>
  * The fleet as a table that is sorted, filtered and counted by indexes: when each device was last heard of (0: never),
  * how many there are of each product, kind, status and blocking, and the order of names.
  */
-export const fleetSchema: readonly string[] = [
+export const fleetTables: readonly string[] = [
   `create table device_seen (
     id integer primary key, tenant integer not null, lastSeen integer not null
   ) strict`,

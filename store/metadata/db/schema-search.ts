@@ -14,13 +14,13 @@ const [markBase, markMask] = [0xe000, 0xfff];
 const markSql = (tenant: string): string =>
   `char(${[24, 12, 0].map((shift) => `${markBase} + ((${tenant} >> ${shift}) & ${markMask})`).join(", ")})`;
 
-const textsOf = (row: string): string =>
+const formatTextsSql = (row: string): string =>
   [markSql(`${row}tenant`), ...columns.map((column) => `lower(${row}${column})`)].join(", ");
 const names = ["tenant", ...columns].join(", ");
 
-const add = `insert into device_text (rowid, ${names}) values (new.id, ${textsOf("new.")});`;
+const add = `insert into device_text (rowid, ${names}) values (new.id, ${formatTextsSql("new.")});`;
 const remove = `insert into device_text (device_text, rowid, ${names})
-  values ('delete', old.id, ${textsOf("old.")});`;
+  values ('delete', old.id, ${formatTextsSql("old.")});`;
 const differs = ["tenant", ...columns].map((column) => `new.${column} is not old.${column}`).join(" or ");
 
 /**
@@ -30,7 +30,7 @@ const differs = ["tenant", ...columns].map((column) => `new.${column} is not old
 export const searchSchema: readonly string[] = [
   `create virtual table device_text using fts5(${names}, content = '', columnsize = 0, detail = none,
     tokenize = 'trigram case_sensitive 1')`,
-  `insert into device_text (rowid, ${names}) select id, ${textsOf("")} from device order by id`,
+  `insert into device_text (rowid, ${names}) select id, ${formatTextsSql("")} from device order by id`,
   `create trigger device_text_added after insert on device begin ${add} end`,
   `create trigger device_text_removed after delete on device begin ${remove} end`,
   `create trigger device_text_changed after update of tenant, ${columns.join(", ")} on device

@@ -1,15 +1,15 @@
 import type { Db, Statement } from "./db.js";
 import { withinPage } from "./page-bytes.js";
-import { matchesOf, type Search } from "./search.js";
+import { findMatches, type Search } from "./search.js";
 import { createSteps } from "./steps.js";
 import {
   type Filter,
   type Listing,
+  type ListSource,
   type Page,
   type PageRequest,
   reachesJoins,
-  rowsOf,
-  type Source,
+  readRows,
 } from "./table.js";
 
 /** Rows that one search looks at; of more it tells that there may be others. */
@@ -25,21 +25,21 @@ const pageSteps = { first: 50, most: 1000 } as const;
  */
 export async function searchRows<Row>(
   db: Db,
-  source: Source,
+  source: ListSource,
   tenant: number,
   request: PageRequest,
   scope: Statement,
 ): Promise<Page<Row>> {
   const { listing, from, where, args } = source;
   const own = reachesJoins(scope.sql) ? { sql: "1" } : scope;
-  const matches = await matchesOf(db, {
+  const matches = await findMatches(db, {
     tenant,
     from,
     where,
     args,
     within: { sql: `r.tenant = ? and (${own.sql})`, args: [tenant, ...(own.args ?? [])] },
     texts: listing.texts,
-    patterns: patternsOf(listing, request.filters),
+    patterns: listPatterns(listing, request.filters),
   });
   const offset = (request.page - 1) * request.limit;
   const countMax = Math.max(searchedMatchesMax, offset + request.limit);
@@ -54,12 +54,12 @@ export async function searchRows<Row>(
     isCut = count > countMax || looked > searchedRowsMax;
     if (isCut) break;
   }
-  const { items, cut } = await pageOf<Row>(db, source, ids);
+  const { items, cut } = await readPage<Row>(db, source, ids);
   return { items, count: Math.min(count, countMax), truncated: cut || isCut };
 }
 
 /** What columns of the entity's own table must contain. */
-function patternsOf({ filters }: Listing, asked: readonly Filter[]): Search["patterns"] {
+function listPatterns({ filters }: Listing, asked: readonly Filter[]): Search["patterns"] {
   return asked.flatMap(({ field, like, value }) => {
     const column = filters[field]?.column ?? "";
     return like && column.startsWith("r.") ? [{ column: column.slice(2), pattern: String(value) }] : [];
@@ -67,9 +67,9 @@ function patternsOf({ filters }: Listing, asked: readonly Filter[]): Search["pat
 }
 
 /** The rows of a page, a step at a time. */
-async function pageOf<Row>(
+async function readPage<Row>(
   db: Db,
-  source: Source,
+  source: ListSource,
   ids: readonly number[],
 ): Promise<{ readonly items: Row[]; readonly cut: boolean }> {
   const fitting = await withinPage(db, source.listing, ids);
@@ -78,7 +78,7 @@ async function pageOf<Row>(
   for (let at = 0; at < fitting.length; ) {
     const some = fitting.slice(at, at + steps.rows);
     at += some.length;
-    items.push(...(await steps.run((all) => rowsOf<Row>({ all }, source, some))));
+    items.push(...(await steps.run((all) => readRows<Row>({ all }, source, some))));
   }
   return { items, cut: fitting.length < ids.length };
 }

@@ -1,7 +1,7 @@
 import type { Condition, Db, SqlValue } from "./db.js";
 import { createSteps, spansOf } from "./steps.js";
 import type { TextIndex } from "./table.js";
-import { type Probe, probing, rarestOf, termsOf } from "./text-index.js";
+import { findRarest, listTerms, type Probe, probing } from "./text-index.js";
 
 /** Rows of a table, searched by texts. */
 export interface Search {
@@ -36,16 +36,16 @@ const rowSteps = { first: 50, most: 5000 } as const;
 const foundSteps = { first: 500, most: 5000, least: 500 } as const;
 
 /** Newest first, over what the index has found, if it can tell and there are many rows, or over all of them. */
-export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
+export async function findMatches(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
   const { tenant, from, within, texts, patterns } = search;
   const indexed = patterns.filter(({ column }) => texts?.columns.includes(column));
-  const terms = termsOf(
+  const terms = listTerms(
     tenant,
     indexed.map(({ pattern }) => pattern),
   );
   if (texts === undefined || terms.length === 0) return throughRows(db, search);
   const few = {
-    sql: `select count(*) n from (select 1 from ${tableOf(from)} r where ${within.sql} limit ?)`,
+    sql: `select count(*) n from (select 1 from ${parseTableName(from)} r where ${within.sql} limit ?)`,
     args: [...within.args, fewRows + 1],
   };
   const tenants = { sql: "select count(*) n from (select 1 from tenant limit 2)" };
@@ -53,17 +53,17 @@ export async function matchesOf(db: Db, search: Search): Promise<AsyncGenerator<
   const [count] = counted as { readonly n: number }[];
   if ((count?.n ?? 0) <= fewRows) return throughRows(db, search);
   const [owner] = owners as { readonly n: number }[];
-  const query = rarestOf(probes as Probe[], owner?.n === 1);
+  const query = findRarest(probes as Probe[], owner?.n === 1);
   return query === null ? nothing() : throughIndex(db, search, texts, query);
 }
 
 async function* nothing(): AsyncGenerator<Looked> {}
 
-const tableOf = (from: string): string => from.split(" ", 1)[0] ?? "";
+const parseTableName = (from: string): string => from.split(" ", 1)[0] ?? "";
 
 async function* throughRows(db: Db, { from, where, args, within }: Search): AsyncGenerator<Looked> {
   const steps = createSteps(db, rowSteps.first, rowSteps.most);
-  for await (const span of spansOf(db, tableOf(from), within, steps)) {
+  for await (const span of spansOf(db, parseTableName(from), within, steps)) {
     const found = await steps.run((all) =>
       all<{ id: number }>(
         `select r.id from ${from} where ${where} and r.id >= ? and r.id < ? order by r.id desc`,

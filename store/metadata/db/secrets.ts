@@ -34,7 +34,7 @@ export type SealedColumn =
  * record the secret of another.
  * @param tenant the record's; null if it is nobody's @param owner what identifies the record, and never changes
  */
-export const placeOf = (column: SealedColumn, tenant: number | null, owner: string | number): string =>
+export const formatPlace = (column: SealedColumn, tenant: number | null, owner: string | number): string =>
   JSON.stringify([column, tenant, owner]);
 
 const nonceBytes = 12;
@@ -97,12 +97,12 @@ export function hashGenerated(secret: string): string {
 /**
  * For passwords and secrets that a person chose: scrypt, N 2^15, r 8, p 1.
  *
- * @param payer the address or tenant that it is done for: each has turns of its own
+ * @param fairnessKey the address or tenant that it is done for: each has turns of its own
  * @throws StoreError UNAVAILABLE if too many wait
  */
-export async function hashChosen(secret: string, payer = ownWork): Promise<string> {
+export async function hashChosen(secret: string, fairnessKey = ownWork): Promise<string> {
   const salt = randomBytes(16);
-  return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt, payer)).toString("base64url")}`;
+  return `scrypt:${salt.toString("base64url")}:${(await stretch(secret, salt, fairnessKey)).toString("base64url")}`;
 }
 
 /** Whether verifying a secret against the hash takes a tenth of a second and 32 MiB. */
@@ -111,14 +111,14 @@ export function isSlow(hash: string): boolean {
 }
 
 /**
- * @param payer as for `hashChosen`, for a slow hash
+ * @param fairnessKey as for `hashChosen`, for a slow hash
  * @throws StoreError UNAVAILABLE if too many wait
  */
-export async function verifySecret(secret: string, hash: string, payer = ownWork): Promise<boolean> {
+export async function verifySecret(secret: string, hash: string, fairnessKey = ownWork): Promise<boolean> {
   const [kind, salt, digest] = hash.split(":");
   if (kind === "sha256") return equalText(hashGenerated(secret), hash);
   if (kind !== "scrypt" || salt === undefined || digest === undefined) return false;
-  const actual = await stretch(secret, Buffer.from(salt, "base64url"), payer);
+  const actual = await stretch(secret, Buffer.from(salt, "base64url"), fairnessKey);
   return equalText(actual.toString("base64url"), digest);
 }
 
@@ -137,8 +137,8 @@ const stretches = createFairQueue(64);
 /** The payer of hashes that the service itself needs, at a start. */
 const ownWork = "";
 
-function stretch(secret: string, salt: Uint8Array, payer: string): Promise<Buffer> {
-  return stretches.run(payer, () => stretchNow(secret, salt));
+function stretch(secret: string, salt: Uint8Array, fairnessKey: string): Promise<Buffer> {
+  return stretches.run(fairnessKey, () => stretchNow(secret, salt));
 }
 
 function stretchNow(secret: string, salt: Uint8Array): Promise<Buffer> {

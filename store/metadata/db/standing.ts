@@ -1,6 +1,6 @@
 import type { Actor } from "./changes.js";
 import type { Statement } from "./db.js";
-import { demand } from "./demand.js";
+import { assertRow } from "./demand.js";
 
 /**
  * The first statements of a write of credentials: an administrator whose session or key was taken back, or who was
@@ -9,14 +9,14 @@ import { demand } from "./demand.js";
  *
  * @throws StoreError DENIED from the write that it is part of
  */
-export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
+export function assertAdmin({ userIntID, credential }: Actor): Statement[] {
   if (credential === undefined) return [];
   const held =
     "session" in credential
       ? { sql: "session s on s.userIntID = u.id where s.tokenHash = ?", arg: credential.session }
       : { sql: "api_key k on k.userIntID = u.id where k.id = ?", arg: credential.apiKey };
   return [
-    demand("STANDING", `select 1 from user u join ${held.sql} and u.id = ? and u.role = 'admin'`, [
+    assertRow("STANDING", `select 1 from user u join ${held.sql} and u.id = ? and u.role = 'admin'`, [
       held.arg,
       userIntID,
     ]),
@@ -27,6 +27,6 @@ export function stillAdmin({ userIntID, credential }: Actor): Statement[] {
  * Demands that the user's password is still that of this hash. @throws StoreError DENIED from the write that it is part
  * of
  */
-export function stillPassword(user: number, passwordHash: string): Statement {
-  return demand("STANDING", "select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
+export function assertPassword(user: number, passwordHash: string): Statement {
+  return assertRow("STANDING", "select 1 from user where id = ? and passwordHash = ?", [user, passwordHash]);
 }

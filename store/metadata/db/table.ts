@@ -62,8 +62,8 @@ export interface IDTable {
 }
 
 /** A filter on the column of the entity's own table that has the field's name. */
-export const text = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
-export const integer = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
+export const textColumn = (name: string) => ({ column: `r.${name}`, type: "text" }) as const;
+export const integerColumn = (name: string) => ({ column: `r.${name}`, type: "integer" }) as const;
 export const real = (name: string) => ({ column: `r.${name}`, type: "real" }) as const;
 
 export const time = (name: string) => ({ column: `r.${name}`, type: "time" }) as const;
@@ -72,7 +72,7 @@ export const stamps = { createAt: time("createAt"), updateAt: time("updateAt") }
 export const never = (type: ColumnType) => ({ column: "null", type }) as const;
 
 /** Every list filters by the record id, so listings do not name it. */
-export const ownID = { id: integer("id") } as const;
+export const ownID = { id: integerColumn("id") } as const;
 
 export interface Filter {
   readonly field: string;
@@ -97,7 +97,7 @@ export interface Page<Row> {
 }
 
 /** The condition of a list: its tenant, its scope, its filters. */
-export function conditionOf(
+export function toCondition(
   listing: Listing,
   tenant: number,
   filters: readonly Filter[],
@@ -141,7 +141,7 @@ export function ownTable(from: string): string {
 }
 
 /** Where the rows of one list come from. */
-export interface Source {
+export interface ListSource {
   readonly listing: Listing;
   /** Tables and joins that the condition needs. */
   readonly from: string;
@@ -149,20 +149,20 @@ export interface Source {
   readonly args: readonly SqlValue[];
 }
 
-export function sourceOf(
+export function toSource(
   listing: Listing,
   tenant: number,
   filters: readonly Filter[],
   scope: Statement,
-): Source {
-  const { sql: where, args } = conditionOf(listing, tenant, filters, scope);
+): ListSource {
+  const { sql: where, args } = toCondition(listing, tenant, filters, scope);
   return { listing, from: reachesJoins(where) ? listing.from : ownTable(listing.from), where, args };
 }
 
 /** The rows of a page, newest first. */
-export async function rowsOf<Row>(
+export async function readRows<Row>(
   db: Pick<Db, "all">,
-  { listing, where, args }: Source,
+  { listing, where, args }: ListSource,
   ids: readonly number[],
 ): Promise<Row[]> {
   if (ids.length === 0) return [];

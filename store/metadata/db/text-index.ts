@@ -13,8 +13,8 @@ const probedRows = 64;
  * The terms that every row has which is the tenant's and contains these patterns, quoted for FTS5; none if the patterns
  * say too little.
  */
-export function termsOf(tenant: number, patterns: readonly string[]): string[] {
-  const all = [...new Set(patterns.flatMap(trigramsOf))];
+export function listTerms(tenant: number, patterns: readonly string[]): string[] {
+  const all = [...new Set(patterns.flatMap(listTrigrams))];
   if (all.length === 0) return [];
   const step = Math.max(1, all.length / trigramsMax);
   const some = all.filter((_, i) => Math.floor(i / step) !== Math.floor((i - 1) / step));
@@ -40,7 +40,7 @@ export function probing(table: string, terms: readonly string[]): Condition {
  * The query that finds the fewest rows for what it costs: the rarest trigram, and one more if that helps, of the tenant
  * (the first term), unless it is the only one; null: there are none.
  */
-export function rarestOf([mark, ...trigrams]: readonly Probe[], isOnlyTenant: boolean): string | null {
+export function findRarest([mark, ...trigrams]: readonly Probe[], isOnlyTenant: boolean): string | null {
   if (mark === undefined || [mark, ...trigrams].some(({ rows }) => rows === 0)) return null;
   const newest = Math.max(...[mark, ...trigrams].map(({ high }) => high ?? 0));
   const [first, second] = trigrams
@@ -57,7 +57,7 @@ export function rarestOf([mark, ...trigrams]: readonly Probe[], isOnlyTenant: bo
  * Trigrams that every text has which contains the pattern in any case (`containing`). The index holds ASCII letters in
  * lower case and all others as they are, so others that have two cases cannot be looked for.
  */
-function trigramsOf(pattern: string): string[] {
+function listTrigrams(pattern: string): string[] {
   const folds = foldings(pattern);
   // A letter beyond ASCII that stands for one of ASCII: the text may have it in that one's place.
   if ([...folds.values()].some((folded) => folded <= "\u007f")) return [];

@@ -71,7 +71,7 @@ export function boundDevices(
   id: number,
 ): Promise<Page<BindableDevice>> {
   if (request.filters.length === 0) {
-    return pageOf(db, request, {
+    return readPage(db, request, {
       ids: { sql: `select deviceIntID id from ${table} where ${owner} = ?`, args: [id] },
       count: { sql: `(select count(*) from ${table} where ${owner} = ?)`, args: [id] },
     });
@@ -79,7 +79,7 @@ export function boundDevices(
   const { sql, args } = filtered(tenant, request.filters);
   const bound = `select r.id from ${table} b cross join device r on r.id = b.deviceIntID
     where b.${owner} = ?${sql}`;
-  return pageOf(db, request, { ids: { sql: bound, args: [id, ...args] }, count: null });
+  return readPage(db, request, { ids: { sql: bound, args: [id, ...args] }, count: null });
 }
 
 /** Takes `bindableFilters`. */
@@ -96,13 +96,13 @@ export function bindableDevices(
   // Everything that it is bound to belongs to its tenant.
   const difference = `(select count(*) from device where tenant = ?)
     - (select count(*) from ${table} where ${owner} = ?)`;
-  return pageOf(db, request, {
+  return readPage(db, request, {
     ids: { sql: free, args: [tenant, ...args, id] },
     count: request.filters.length === 0 ? { sql: difference, args: [tenant, id] } : null,
   });
 }
 
-async function pageOf(
+async function readPage(
   db: Db,
   { page, limit }: PageRequest,
   { ids, count }: Choice,

@@ -1,4 +1,4 @@
-import { createBreather } from "../../lib/turns.js";
+import { createYielder } from "../../lib/turns.js";
 import type { Db } from "../db/db.js";
 import { accessOfDevices, type PolicyRule } from "./access.js";
 import { tokenPlace } from "./columns.js";
@@ -34,9 +34,9 @@ export async function* brokerDevices(
   { db, vault }: DeviceStore,
   now: number,
 ): AsyncGenerator<BrokerDevice[]> {
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   for (let after = 0; ; ) {
-    await breathe();
+    await yieldIfDue();
     const rows = await db.all<Row>(
       `select id, tenant, deviceID, deviceUsername, token, authType, blocked from device
        where id > ? order by id limit ?`,
@@ -44,7 +44,7 @@ export async function* brokerDevices(
     );
     const ids = rows.map(({ id }) => id);
     const access = await accessOfDevices(db, ids);
-    const names = await commonNamesOf(db, ids, now);
+    const names = await listCommonNames(db, ids, now);
     yield rows.map((row) => {
       const { id, deviceID, deviceUsername, token, authType, blocked } = row;
       return {
@@ -62,7 +62,7 @@ export async function* brokerDevices(
   }
 }
 
-async function commonNamesOf(db: Db, ids: readonly number[], now: number): Promise<Map<number, string[]>> {
+async function listCommonNames(db: Db, ids: readonly number[], now: number): Promise<Map<number, string[]>> {
   const rows = await db.all<{ device: number; CN: string }>(
     `select b.deviceIntID device, c.CN from json_each(?) d
      join cert_device b on b.deviceIntID = d.value join cert c on c.id = b.certIntID

@@ -1,5 +1,5 @@
 import type { SqlValue } from "../db/db.js";
-import { placeOf, type Vault } from "../db/secrets.js";
+import { formatPlace, type Vault } from "../db/secrets.js";
 import type { Device } from "./record.js";
 
 /** The columns that a caller may set, by their names in the interface. */
@@ -51,9 +51,9 @@ interface DeviceName {
 }
 
 export const tokenPlace = ({ tenant, deviceID }: DeviceName): string =>
-  placeOf("device.token", tenant, deviceID);
+  formatPlace("device.token", tenant, deviceID);
 export const loraPlace = ({ tenant, deviceID }: DeviceName): string =>
-  placeOf("device.lora", tenant, deviceID);
+  formatPlace("device.lora", tenant, deviceID);
 
 /** The input as it is stored: JSON as text, secrets sealed for their device. */
 export function toColumns(vault: Vault, of: DeviceName, input: DeviceInput): Record<string, SqlValue> {
@@ -74,7 +74,7 @@ function sealedLora(vault: Vault, of: DeviceName, lora: object): string {
 }
 
 /** The part of an input that the audit log may show. */
-export function auditOf(input: DeviceInput): object {
+export function toAudit(input: DeviceInput): object {
   const { token, lora, ...rest } = input;
   return { ...rest, ...(token === undefined ? {} : { token: "***" }), ...(lora ? { lora: "***" } : {}) };
 }

@@ -5,7 +5,7 @@ import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
 import type { Vault } from "../db/secrets.js";
 import { fromJson, getRow, insertInto, type Listing, type Page, type PageRequest } from "../db/table.js";
-import { auditOf, type DeviceInput, loraPlace, toColumns, tokenPlace } from "./columns.js";
+import { type DeviceInput, loraPlace, toAudit, toColumns, tokenPlace } from "./columns.js";
 import { devices as deviceListing, everyKind, gateways } from "./listing.js";
 import type { Device } from "./record.js";
 
@@ -78,12 +78,12 @@ async function listKind<Kind extends Device>(
   kind: string,
 ): Promise<Page<Kind>> {
   await store.settlePresence?.();
-  const page = await listRows<DeviceRow>(store.db, source, tenant, asStored(request), { sql: kind });
+  const page = await listRows<DeviceRow>(store.db, source, tenant, toStoredRequest(request), { sql: kind });
   return { ...page, items: await mapInSlices(page.items, (row) => toDevice(store, row) as Kind) };
 }
 
 /** Places are stored as JSON, so filters look for them as JSON. */
-export function asStored(request: PageRequest): PageRequest {
+export function toStoredRequest(request: PageRequest): PageRequest {
   const stored = (value: string | number, like: boolean) => {
     const json = JSON.stringify(String(value));
     return like ? json.slice(1, -1) : json;
@@ -129,7 +129,7 @@ export function createDeviceStatements(
       createUser: actor.username,
       createAt: now,
     }),
-    changed(actor, now, "create", "device", null, { deviceID, productIntID, ...auditOf(rest) }),
+    changed(actor, now, "create", "device", null, { deviceID, productIntID, ...toAudit(rest) }),
   ];
 }
 
@@ -159,7 +159,7 @@ export async function updateDevice(
   const edit = differing(device, input);
   await store.db.write([
     ...(edit.parentDevice ? [refuseCycle(id, edit.parentDevice)] : []),
-    ...updateStatements("device", actor, now, id, toColumns(store.vault, device, edit), auditOf(edit)),
+    ...updateStatements("device", actor, now, id, toColumns(store.vault, device, edit), toAudit(edit)),
   ]);
   return getDevice(store, actor.tenant, id);
 }

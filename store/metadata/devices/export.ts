@@ -1,5 +1,5 @@
-import { conditionOf, type Filter } from "../db/table.js";
-import { asStored, type DeviceRow, type DeviceStore, toDevice } from "./devices.js";
+import { type Filter, toCondition } from "../db/table.js";
+import { type DeviceRow, type DeviceStore, toDevice, toStoredRequest } from "./devices.js";
 import { devices, everyKind } from "./listing.js";
 import type { Device } from "./record.js";
 
@@ -14,13 +14,13 @@ const ownColumns = [
 const columns = ownColumns.map((column) => `r.${column}`).join(", ");
 
 /** A device as a file has it, with the string ids of the records that it depends on, which hold in any deployment. */
-export interface ExportedDevice
+export interface ExportedDeviceRow
   extends Pick<Device, (typeof ownColumns)[number] | "productID" | "cloudProtocol"> {
   readonly gatewayDeviceID: string | null;
   readonly parentDeviceID: string | null;
 }
 
-export interface DeviceSelection {
+export interface DeviceExportRequest {
   readonly tenant: number;
   readonly filters: readonly Filter[];
   /** Whether a filter on deviceType has the codes of Variant B. */
@@ -30,13 +30,16 @@ export interface DeviceSelection {
 /** Reads the devices of a list, without gateways, oldest first; each step continues after the last id. */
 interface DeviceReading {
   count(): Promise<number>;
-  after(id: number, limit: number): Promise<ExportedDevice[]>;
+  after(id: number, limit: number): Promise<ExportedDeviceRow[]>;
 }
 
-export function readDevices(store: DeviceStore, { tenant, filters, codesB }: DeviceSelection): DeviceReading {
+export function readDevices(
+  store: DeviceStore,
+  { tenant, filters, codesB }: DeviceExportRequest,
+): DeviceReading {
   const listing = codesB ? everyKind : devices;
-  const request = asStored({ page: 1, limit: 1, filters });
-  const { sql: where, args } = conditionOf(listing, tenant, request.filters, { sql: "r.kind = 'device'" });
+  const request = toStoredRequest({ page: 1, limit: 1, filters });
+  const { sql: where, args } = toCondition(listing, tenant, request.filters, { sql: "r.kind = 'device'" });
   return {
     count: async () => {
       const row = await store.db.first<{ n: number }>(
@@ -46,12 +49,12 @@ export function readDevices(store: DeviceStore, { tenant, filters, codesB }: Dev
       return row?.n ?? 0;
     },
     after: async (id, limit) => {
-      const rows = await store.db.all<DeviceRow & ExportedDevice>(
+      const rows = await store.db.all<DeviceRow & ExportedDeviceRow>(
         `select ${columns}, r.tenant, p.productID, p.cloudProtocol, g.deviceID gatewayDeviceID, d.deviceID parentDeviceID
          from ${listing.from} where ${where} and r.id > ? order by r.id limit ?`,
         [...args, id, limit],
       );
-      return rows.map((row) => toDevice(store, row) as Device & ExportedDevice);
+      return rows.map((row) => toDevice(store, row) as Device & ExportedDeviceRow);
     },
   };
 }

@@ -75,7 +75,7 @@ export async function openStaging(db: Db, name: string, temporary: boolean): Pro
       .fill(`(${columns.map(() => "?").join(", ")})`)
       .join(", ")}`;
   const full = insert(rowsPerInsert);
-  const valuesOf = ({ row, columns: values, parent, audit }: StagedDevice): SqlValue[] => [
+  const toValues = ({ row, columns: values, parent, audit }: StagedDevice): SqlValue[] => [
     row,
     ...fields.map((field) => values[field] ?? absent[field] ?? null),
     parent,
@@ -87,7 +87,7 @@ export async function openStaging(db: Db, name: string, temporary: boolean): Pro
       for (let at = 0; at < devices.length; at += rowsPerInsert) {
         const some = devices.slice(at, at + rowsPerInsert);
         // Not `write`: a temporary table needs no lock of the store.
-        await db.all(some.length === rowsPerInsert ? full : insert(some.length), some.flatMap(valuesOf));
+        await db.all(some.length === rowsPerInsert ? full : insert(some.length), some.flatMap(toValues));
       }
     },
     link: async (tenant, limit) => {

@@ -76,7 +76,7 @@ export function devicesOffline(
 }
 
 /** Removes the records that late messages have left of deleted devices. */
-export async function forgetDeleted(db: Db): Promise<void> {
+export async function forgetDeletedIngests(db: Db): Promise<void> {
   await db.write([
     {
       sql: `delete from device_ingest where not exists (select 1 from device d where d.id = deviceIntID)`,

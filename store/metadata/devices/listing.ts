@@ -1,6 +1,6 @@
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import { deviceTexts } from "../db/schema-search.js";
-import { type FilterColumn, integer, type Listing, real, stamps, text } from "../db/table.js";
+import { type FilterColumn, integerColumn, type Listing, real, stamps, textColumn } from "../db/table.js";
 
 /** Rows of the device table as lists show and filter them. */
 
@@ -9,7 +9,7 @@ const select = `r.*, p.productID, p.productName, p.cloudProtocol, t.tenantID,
 const from = `device r join product p on p.id = r.productIntID join tenant t on t.id = r.tenant
     left join device g on g.id = r.gateway left join device d on d.id = r.parentDevice`;
 
-const bytes = bytesOf("r.description", "r.location", "r.lora", "r.metaData", "r.scopes");
+const bytes = formatBytesSql("r.description", "r.location", "r.lora", "r.metaData", "r.scopes");
 
 const kept = {
   counts: [
@@ -25,43 +25,43 @@ const kept = {
 
 /** Filters of both devices and gateways. */
 const commonFilters = {
-  deviceID: text("deviceID"),
-  deviceUsername: text("deviceUsername"),
+  deviceID: textColumn("deviceID"),
+  deviceUsername: textColumn("deviceUsername"),
   productID: { column: "p.productID", type: "text" },
   productName: { column: "p.productName", type: "text" },
-  productIntID: integer("productIntID"),
+  productIntID: integerColumn("productIntID"),
   cloudProtocol: { column: "p.cloudProtocol", type: "integer" },
-  authType: integer("authType"),
-  blocked: integer("blocked"),
-  deviceStatus: integer("deviceStatus"),
-  manufacturer: text("manufacturer"),
-  serialNumber: text("serialNumber"),
-  softVersion: text("softVersion"),
-  hardwareVersion: text("hardwareVersion"),
-  description: text("description"),
-  location: text("location"),
-  deviceConsoleIP: text("deviceConsoleIP"),
-  deviceConsolePort: integer("deviceConsolePort"),
-  deviceConsoleUsername: text("deviceConsoleUsername"),
-  userIntID: integer("userIntID"),
+  authType: integerColumn("authType"),
+  blocked: integerColumn("blocked"),
+  deviceStatus: integerColumn("deviceStatus"),
+  manufacturer: textColumn("manufacturer"),
+  serialNumber: textColumn("serialNumber"),
+  softVersion: textColumn("softVersion"),
+  hardwareVersion: textColumn("hardwareVersion"),
+  description: textColumn("description"),
+  location: textColumn("location"),
+  deviceConsoleIP: textColumn("deviceConsoleIP"),
+  deviceConsolePort: integerColumn("deviceConsolePort"),
+  deviceConsoleUsername: textColumn("deviceConsoleUsername"),
+  userIntID: integerColumn("userIntID"),
   ...stamps,
 } satisfies Listing["filters"];
 
 const filters = {
   ...commonFilters,
-  deviceName: text("deviceName"),
-  deviceType: integer("deviceType"),
+  deviceName: textColumn("deviceName"),
+  deviceType: integerColumn("deviceType"),
   /** Online or not; a sleeping device counts as online. */
   status: { column: "min(r.deviceStatus, 1)", type: "integer" },
-  upLinkSystem: integer("upLinkSystem"),
-  gateway: integer("gateway"),
-  parentDevice: integer("parentDevice"),
-  modBusIndex: integer("modBusIndex"),
-  carrier: integer("carrier"),
-  physicalNetwork: integer("physicalNetwork"),
-  IMEI: text("IMEI"),
-  IMSI: text("IMSI"),
-  autoSub: integer("autoSub"),
+  upLinkSystem: integerColumn("upLinkSystem"),
+  gateway: integerColumn("gateway"),
+  parentDevice: integerColumn("parentDevice"),
+  modBusIndex: integerColumn("modBusIndex"),
+  carrier: integerColumn("carrier"),
+  physicalNetwork: integerColumn("physicalNetwork"),
+  IMEI: textColumn("IMEI"),
+  IMSI: textColumn("IMSI"),
+  autoSub: integerColumn("autoSub"),
   latitude: real("latitude"),
   longitude: real("longitude"),
   tenantID: { column: "t.tenantID", type: "text" },
@@ -92,11 +92,11 @@ export const gateways: Listing = {
   bytes,
   filters: {
     ...commonFilters,
-    gatewayName: text("deviceName"),
+    gatewayName: textColumn("deviceName"),
     deviceCount: { column: countBelow, type: "integer" },
-    gatewayProtocol: integer("gatewayProtocol"),
-    upLinkNetwork: integer("upLinkNetwork"),
-    upLinkProtocol: integer("upLinkProtocol"),
-    mac: text("mac"),
+    gatewayProtocol: integerColumn("gatewayProtocol"),
+    upLinkNetwork: integerColumn("upLinkNetwork"),
+    upLinkProtocol: integerColumn("upLinkProtocol"),
+    mac: textColumn("mac"),
   },
 };

@@ -1,5 +1,5 @@
 import type { Actor } from "../db/changes.js";
-import { detailOf } from "../db/changes.js";
+import { boundDetail } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 
 /** Devices and gateways of a tenant, many at once, by record id. */
@@ -27,7 +27,7 @@ export async function setBlocked(
     {
       sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID, detail)
         select ?, ?, ?, ?, 'update', 'device', id, ? ${others} order by id`,
-      args: [tenant, userIntID, username, now, detailOf({ blocked }), ...args],
+      args: [tenant, userIntID, username, now, boundDetail({ blocked }), ...args],
       rows: ids.length,
     },
     {
@@ -54,7 +54,7 @@ export interface DeviceLinks {
 }
 
 /** What those that refer to others refer to. */
-export function linksOf(db: Db, ids: readonly number[]): Promise<DeviceLinks[]> {
+export function listLinks(db: Db, ids: readonly number[]): Promise<DeviceLinks[]> {
   return db.all<DeviceLinks>(
     `select d.id, d.gateway, d.parentDevice from json_each(?) c cross join device d on d.id = c.value
      where d.gateway is not null or d.parentDevice is not null`,

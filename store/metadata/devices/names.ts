@@ -1,7 +1,7 @@
 import { containing } from "../db/containing.js";
 import type { Db, Statement } from "../db/db.js";
 import { deviceTexts } from "../db/schema-search.js";
-import { matchesOf, type Search } from "../db/search.js";
+import { findMatches, type Search } from "../db/search.js";
 import type { TextIndex } from "../db/table.js";
 
 /** Names of devices and gateways, including deleted ones: logs outlive them. */
@@ -69,7 +69,7 @@ export async function searchIDs(db: Db, search: NameSearch, most: number): Promi
   const { table, texts, tenant } = search;
   const within = { sql: "r.tenant = ?", args: [tenant] };
   const ids: number[] = [];
-  for await (const { found } of await matchesOf(db, { ...search, texts, from: `${table} r`, within })) {
+  for await (const { found } of await findMatches(db, { ...search, texts, from: `${table} r`, within })) {
     ids.push(...found);
     if (ids.length >= most) break;
   }

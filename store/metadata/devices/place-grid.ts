@@ -20,12 +20,12 @@ const cellsAcross = 4;
  */
 export function cellDegrees(box: Box, zoom: number): number {
   let degrees = 360 / (cellsAcross * 2 ** zoom);
-  while (cellsOf(box, degrees) > clustersMax) degrees *= 2;
+  while (countCells(box, degrees) > clustersMax) degrees *= 2;
   return degrees;
 }
 
-function cellsOf(box: Box, degrees: number): number {
-  const columns = longitudesOf(box).reduce(
+function countCells(box: Box, degrees: number): number {
+  const columns = splitLongitudes(box).reduce(
     (sum, [west, east]) => sum + cellsBetween(west + 180, east + 180, degrees),
     0,
   );
@@ -36,7 +36,7 @@ const cellsBetween = (from: number, to: number, degrees: number): number =>
   Math.floor(to / degrees) - Math.floor(from / degrees) + 1;
 
 /** The spans of longitudes of a box: two if it crosses the antimeridian. */
-export function longitudesOf({ west, east }: Box): readonly (readonly [west: number, east: number])[] {
+export function splitLongitudes({ west, east }: Box): readonly (readonly [west: number, east: number])[] {
   if (west <= east) return [[west, east]];
   return [
     [west, 180],

@@ -1,7 +1,7 @@
 /** Devices on a map: those of a box, put together where they stand close to each other. */
 import type { Condition, Db, SqlValue } from "../db/db.js";
 import { createSteps, type Steps } from "../db/steps.js";
-import { type Box, cellDegrees, longitudesOf } from "./place-grid.js";
+import { type Box, cellDegrees, splitLongitudes } from "./place-grid.js";
 
 export interface PlaceQuery {
   readonly box: Box;
@@ -14,7 +14,7 @@ export interface PlaceQuery {
 }
 
 /** Devices that stand close together, or one. */
-export interface Cluster {
+export interface PlaceCluster {
   /** The mean of its devices. */
   readonly longitude: number;
   readonly latitude: number;
@@ -32,7 +32,7 @@ interface PlacedDevice {
 }
 
 export interface Places {
-  readonly clusters: readonly Cluster[];
+  readonly clusters: readonly PlaceCluster[];
   /** Devices in the box. */
   readonly total: number;
   /** There are more devices, or current alerts, than were looked at. */
@@ -49,7 +49,7 @@ const rowsFirst = 2000;
 const rowsMost = 8000;
 
 /** Which devices are asked for, apart from their latitude, and in which cell each lies; the device is `r`. */
-interface Asked {
+interface PlaceFilter {
   readonly tenant: number;
   readonly where: Condition;
   readonly cell: Condition;
@@ -58,17 +58,17 @@ interface Asked {
 
 /** The devices of a box in at most `clustersMax` clusters. */
 export async function devicePlaces(db: Db, tenant: number, query: PlaceQuery): Promise<Places> {
-  const asked = askedOf(tenant, await narrowed(db, tenant, query));
+  const filter = toPlaceFilter(tenant, await resolveGroup(db, tenant, query));
   const steps = createSteps(db, rowsFirst, rowsMost);
-  const { cells, walked, isCut } = await walkPlaces(steps, asked);
+  const { cells, walked, isCut } = await walkPlaces(steps, filter);
   const severities =
     walked <= fewPlaces
-      ? { worst: await severitiesOfFew(steps, asked), isCut: false }
-      : await severitiesOfAll(steps, asked);
+      ? { worst: await severitiesOfFew(steps, filter), isCut: false }
+      : await severitiesOfAll(steps, filter);
   const single = [...cells.values()].filter(({ count }) => count === 1).map(({ id }) => id);
-  const devices = await devicesOf(db, tenant, single);
+  const devices = await readDevices(db, tenant, single);
   let total = 0;
-  const clusters = [...cells].map(([cell, { count, longitudes, latitudes, id }]): Cluster => {
+  const clusters = [...cells].map(([cell, { count, longitudes, latitudes, id }]): PlaceCluster => {
     total += count;
     return {
       longitude: longitudes / count,
@@ -82,7 +82,7 @@ export async function devicePlaces(db: Db, tenant: number, query: PlaceQuery): P
 }
 
 /** One device stands at one latitude, or nowhere in the box: no other needs to be walked past. */
-async function narrowed(db: Db, tenant: number, query: PlaceQuery): Promise<PlaceQuery> {
+async function resolveGroup(db: Db, tenant: number, query: PlaceQuery): Promise<PlaceQuery> {
   const { box, deviceIntID } = query;
   if (deviceIntID === null) return query;
   const [device] = await db.all<{ readonly latitude: number | null }>(
@@ -95,11 +95,11 @@ async function narrowed(db: Db, tenant: number, query: PlaceQuery): Promise<Plac
   return { ...query, box: { ...box, south, north } };
 }
 
-function askedOf(tenant: number, query: PlaceQuery): Asked {
+function toPlaceFilter(tenant: number, query: PlaceQuery): PlaceFilter {
   const { box, zoom, kinds, productIntID, groupIntID, deviceIntID } = query;
   const degrees = cellDegrees(box, zoom);
   const columns = Math.floor(360 / degrees) + 1;
-  const spans = longitudesOf(box);
+  const spans = splitLongitudes(box);
   const parts: Condition[] = [
     { sql: "r.tenant = ? and r.latitude is not null and r.longitude is not null", args: [tenant] },
     { sql: `(${spans.map(() => "r.longitude between ? and ?").join(" or ")})`, args: spans.flat() },
@@ -137,12 +137,12 @@ interface Place {
   readonly id: number;
 }
 
-const argsOf = ({ latitude, longitude, id }: Place): SqlValue[] => [latitude, longitude, id];
+const toArgs = ({ latitude, longitude, id }: Place): SqlValue[] => [latitude, longitude, id];
 
 /** Goes over the devices from south to north, step by step. */
 async function walkPlaces(
   steps: Steps,
-  { tenant, where, cell, box: { south, north } }: Asked,
+  { tenant, where, cell, box: { south, north } }: PlaceFilter,
 ): Promise<{ cells: Map<number, Cell>; walked: number; isCut: boolean }> {
   const cells = new Map<number, Cell>();
   // No longitude is beyond ±180: the first lies before all places of the south, the last behind all of the north.
@@ -156,7 +156,7 @@ async function walkPlaces(
          where r.tenant = ? and r.latitude is not null and r.longitude is not null
            and (r.latitude, r.longitude, r.id) > (?, ?, ?) and r.latitude <= ?
          order by r.latitude, r.longitude, r.id limit 1 offset ?`,
-        [tenant, ...argsOf(after), north, rows - 1],
+        [tenant, ...toArgs(after), north, rows - 1],
       );
       const sums = await all<Cell & { readonly cell: number }>(
         `select ${cell.sql} cell, count(*) count, sum(r.longitude) longitudes, sum(r.latitude) latitudes,
@@ -165,7 +165,7 @@ async function walkPlaces(
          where ${where.sql} and (r.latitude, r.longitude, r.id) > (?, ?, ?)
            and (r.latitude, r.longitude, r.id) <= (?, ?, ?)
          group by 1`,
-        [...cell.args, ...where.args, ...argsOf(after), ...argsOf(found ?? end)],
+        [...cell.args, ...where.args, ...toArgs(after), ...toArgs(found ?? end)],
       );
       for (const sum of sums) cells.set(sum.cell, together(cells.get(sum.cell), sum));
       return found;
@@ -194,7 +194,7 @@ interface Worst {
 
 async function severitiesOfFew(
   steps: Steps,
-  { where, cell, box: { south, north } }: Asked,
+  { where, cell, box: { south, north } }: PlaceFilter,
 ): Promise<Map<number, number>> {
   const rows = await steps.run((all) =>
     all<Worst>(
@@ -211,7 +211,7 @@ async function severitiesOfFew(
 /** Goes over the tenant's current alerts, device by device. */
 async function severitiesOfAll(
   steps: Steps,
-  { tenant, where, cell, box: { south, north } }: Asked,
+  { tenant, where, cell, box: { south, north } }: PlaceFilter,
 ): Promise<{ worst: Map<number, number>; isCut: boolean }> {
   const worst = new Map<number, number>();
   let after = 0;
@@ -243,7 +243,11 @@ async function severitiesOfAll(
   return { worst, isCut: true };
 }
 
-async function devicesOf(db: Db, tenant: number, ids: readonly number[]): Promise<Map<number, PlacedDevice>> {
+async function readDevices(
+  db: Db,
+  tenant: number,
+  ids: readonly number[],
+): Promise<Map<number, PlacedDevice>> {
   if (ids.length === 0) return new Map();
   const rows = await db.all<PlacedDevice>(
     `select id, deviceName, deviceStatus from device

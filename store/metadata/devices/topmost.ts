@@ -12,7 +12,10 @@ interface Topmost {
 const atOnce = 500;
 
 /** By deviceID; over all tenants. Devices that are not there have no entry. */
-export async function topmostOf(db: Db, deviceIDs: readonly string[]): Promise<ReadonlyMap<string, Topmost>> {
+export async function findTopmost(
+  db: Db,
+  deviceIDs: readonly string[],
+): Promise<ReadonlyMap<string, Topmost>> {
   const found = new Map<string, Topmost>();
   for (let from = 0; from < deviceIDs.length; from += atOnce) {
     const some = deviceIDs.slice(from, from + atOnce);

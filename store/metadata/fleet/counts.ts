@@ -45,7 +45,7 @@ export function keptFacets(db: Db, tenant: number, filters: FleetFilters): Promi
   const alerted = `select count(*) n
     from (select distinct deviceIntID id from alert where tenant = ? and endTime is null limit ${alertsCountedMax}) c
     cross join device r on r.id = c.id where ${sql}`;
-  return facetsOf(db, [
+  return readFacets(db, [
     { sql: `${found} select deviceStatus value, sum(n) count from found group by deviceStatus`, args },
     { sql: `${found} ${products}`, args },
     { sql: `${found} select coalesce(sum(n), 0) n from found where blocked = 1`, args },
@@ -58,7 +58,7 @@ export function facetsAmong(db: Db, tenant: number, ids: readonly number[]): Pro
   const found = `with found as (select r.id, r.tenant, r.productIntID, r.deviceStatus, r.blocked, 1 n
     from json_each(?) c cross join device r on r.id = c.value where r.tenant = ?)`;
   const args = [ids, tenant];
-  return facetsOf(db, [
+  return readFacets(db, [
     { sql: `${found} select deviceStatus value, sum(n) count from found group by deviceStatus`, args },
     { sql: `${found} ${products}`, args },
     { sql: `${found} select coalesce(sum(n), 0) n from found where blocked = 1`, args },
@@ -69,7 +69,7 @@ export function facetsAmong(db: Db, tenant: number, ids: readonly number[]): Pro
   ]);
 }
 
-async function facetsOf(db: Db, statements: Parameters<Db["snapshot"]>[0]): Promise<FleetFacets> {
+async function readFacets(db: Db, statements: Parameters<Db["snapshot"]>[0]): Promise<FleetFacets> {
   const [deviceStatus = [], products = [], [blocked] = [], [alerted] = []] = (await db.snapshot(
     statements,
   )) as [FleetFacets["deviceStatus"]?, FleetFacets["products"]?, { n: number }[]?, { n: number }[]?];

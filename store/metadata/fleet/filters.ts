@@ -20,7 +20,7 @@ const searched = ["deviceID", "deviceName", "deviceUsername", "serialNumber"] as
 const keptColumns = ["productIntID", "kind", "deviceStatus", "blocked"] as const;
 
 /** Whether all filters are on columns by which counts are kept. */
-export function isKept({ q, groupIntID, hasAlert }: FleetFilters): boolean {
+export function hasKeptCount({ q, groupIntID, hasAlert }: FleetFilters): boolean {
   return q === undefined && groupIntID === undefined && hasAlert === undefined;
 }
 

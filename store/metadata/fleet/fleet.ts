@@ -3,7 +3,7 @@ import { searchedRowsMax } from "../db/search-rows.js";
 import { createSteps } from "../db/steps.js";
 import type { DeviceStore } from "../devices/devices.js";
 import { type FleetFacets, facetsAmong, keptCount, keptFacets } from "./counts.js";
-import { type FleetFilters, fleetCondition, isKept, isUnfiltered } from "./filters.js";
+import { type FleetFilters, fleetCondition, hasKeptCount, isUnfiltered } from "./filters.js";
 import { fleetMatches } from "./matches.js";
 import { type FleetPlace, type FleetSort, rowsAfter, rowsFrom, sortedAmong } from "./order.js";
 import { type FleetRow, fleetRows } from "./rows.js";
@@ -43,7 +43,7 @@ export async function listFleet(
 ): Promise<FleetPage> {
   await settlePresence?.();
   const { filters, facets } = request;
-  const kept = isKept(filters) ? await keptCount(db, tenant, filters) : null;
+  const kept = hasKeptCount(filters) ? await keptCount(db, tenant, filters) : null;
   const isMany = kept !== null && (isUnfiltered(filters) || kept > countedMax);
   if (isMany) {
     const found = isUnfiltered(filters)

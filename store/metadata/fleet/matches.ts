@@ -1,8 +1,8 @@
 import type { Condition, Db } from "../db/db.js";
 import { deviceTexts } from "../db/schema-search.js";
-import { type Looked, matchesAmong, matchesOf } from "../db/search.js";
+import { findMatches, type Looked, matchesAmong } from "../db/search.js";
 import { searchedRowsMax } from "../db/search-rows.js";
-import { termsOf } from "../db/text-index.js";
+import { listTerms } from "../db/text-index.js";
 import { keptCount } from "./counts.js";
 import { type FleetFilters, fleetCondition } from "./filters.js";
 
@@ -48,12 +48,12 @@ async function lookedAt(db: Db, tenant: number, filters: FleetFilters): Promise<
   const { q } = filters;
   const condition = fleetCondition(tenant, filters);
   const search = { from: "device r", where: condition.sql, args: condition.args };
-  const ways = await waysOf(db, tenant, filters);
+  const ways = await listWays(db, tenant, filters);
   const [narrowest = everything(tenant)] = ways.sort((a, b) => a.rows - b.rows);
-  if (q === undefined || narrowest.rows <= fewRows || termsOf(tenant, [q]).length === 0) {
+  if (q === undefined || narrowest.rows <= fewRows || listTerms(tenant, [q]).length === 0) {
     return matchesAmong(db, search, narrowest.idsBelow);
   }
-  return matchesOf(db, {
+  return findMatches(db, {
     ...search,
     tenant,
     within: { sql: "r.tenant = ?", args: [tenant] },
@@ -63,7 +63,7 @@ async function lookedAt(db: Db, tenant: number, filters: FleetFilters): Promise<
   });
 }
 
-async function waysOf(
+async function listWays(
   db: Pick<Db, "first">,
   tenant: number,
   { productIntID, deviceStatus, blocked, kind, groupIntID, hasAlert }: FleetFilters,
@@ -71,10 +71,10 @@ async function waysOf(
   const ways: Way[] = [];
   const ofTenant = "r.tenant = ? and";
   const kept = async (filters: FleetFilters, sql: string, args: Condition["args"]) => {
-    ways.push(wayOf("r.id", "device r", { sql, args }, await keptCount(db, tenant, filters)));
+    ways.push(createWay("r.id", "device r", { sql, args }, await keptCount(db, tenant, filters)));
   };
   const counted = async (from: string, where: Condition) => {
-    const way = wayOf("r.deviceIntID", from, where, 0);
+    const way = createWay("r.deviceIntID", from, where, 0);
     const { sql, args } = way.idsBelow(Number.MAX_SAFE_INTEGER, fewRows + 1);
     const row = await db.first<{ n: number }>(`select count(*) n from (${sql})`, args);
     ways.push({ ...way, rows: row?.n ?? 0 });
@@ -94,10 +94,10 @@ async function waysOf(
 }
 
 const everything = (tenant: number): Way =>
-  wayOf("r.id", "device r", { sql: "r.tenant = ?", args: [tenant] }, Number.MAX_SAFE_INTEGER);
+  createWay("r.id", "device r", { sql: "r.tenant = ?", args: [tenant] }, Number.MAX_SAFE_INTEGER);
 
 /** Rows of one device, such as its alerts, name it once. */
-function wayOf(id: string, from: string, { sql, args }: Condition, rows: number): Way {
+function createWay(id: string, from: string, { sql, args }: Condition, rows: number): Way {
   const distinct = from === "alert r" ? "distinct " : "";
   return {
     rows,

@@ -38,9 +38,9 @@ export async function fleetRows(db: Db, tenant: number, ids: readonly number[]):
       args: [tenant, ids],
     },
   ])) as [Omit<FleetRow, "currentAlerts" | "worstSeverity">[]?, { id: number; n: number; worst: number }[]?];
-  const alertsOf = new Map(alerts.map((one) => [one.id, one]));
+  const alertsByID = new Map(alerts.map((one) => [one.id, one]));
   return devices.map((device) => {
-    const of = alertsOf.get(device.id);
+    const of = alertsByID.get(device.id);
     return { ...device, currentAlerts: of?.n ?? 0, worstSeverity: of?.worst ?? null };
   });
 }

@@ -3,7 +3,7 @@ import type { Actor } from "../db/changes.js";
 import type { Db } from "../db/db.js";
 import type { PageRequest } from "../db/table.js";
 import { filtered } from "../devices/bound-devices.js";
-import { bind, groupMembers } from "../policies/bindings.js";
+import { bind, groupBinding } from "../policies/bindings.js";
 
 /** @throws StoreError INVALID if a device's product is not the group's; a device's product never changes */
 export async function addMembers(
@@ -22,7 +22,7 @@ export async function addMembers(
     const cause = `${alien.deviceID} is of another product than the group`;
     throw new StoreError("INVALID", `cannot add to the group: ${cause}`, { ids: cause });
   }
-  await bind(db, actor, now, groupMembers, { owners: [group], devices });
+  await bind(db, actor, now, groupBinding, { owners: [group], devices });
 }
 
 /** A device to choose from: its name and its record id. */

@@ -8,8 +8,16 @@ import {
 import type { Db } from "../db/db.js";
 import { shortID } from "../db/ids.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  textColumn,
+} from "../db/table.js";
 import { devicesShownMax } from "../products/products.js";
 
 /** Devices of one product that receive commands together. */
@@ -32,17 +40,17 @@ export interface Group {
 const memberCount = "(select count(*) from group_member m where m.groupIntID = r.id)";
 
 const listing: Listing = {
-  bytes: bytesOf("r.description"),
+  bytes: formatBytesSql("r.description"),
   select: `r.*, p.productID, p.productName, ${memberCount} deviceCount`,
   from: "device_group r join product p on p.id = r.productIntID",
   filters: {
-    groupName: text("groupName"),
-    groupID: text("groupID"),
-    description: text("description"),
+    groupName: textColumn("groupName"),
+    groupID: textColumn("groupID"),
+    description: textColumn("description"),
     productID: { column: "p.productID", type: "text" },
     productName: { column: "p.productName", type: "text" },
-    productIntID: integer("productIntID"),
-    userIntID: integer("userIntID"),
+    productIntID: integerColumn("productIntID"),
+    userIntID: integerColumn("userIntID"),
     deviceCount: { column: memberCount, type: "integer" },
     ...stamps,
   },

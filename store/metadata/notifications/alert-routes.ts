@@ -3,8 +3,16 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  textColumn,
+} from "../db/table.js";
 import type { AlertMatcher } from "./alert-matcher.js";
 
 /** What alerts of a route may have in common to be told in one message. */
@@ -60,12 +68,12 @@ export const matcherListing = {
   joins: `left join product p on p.id = r.productIntID left join device_group g on g.id = r.groupIntID
     left join device d on d.id = r.deviceIntID`,
   filters: {
-    alertName: text("alertName"),
-    productIntID: integer("productIntID"),
+    alertName: textColumn("alertName"),
+    productIntID: integerColumn("productIntID"),
     productName: { column: "p.productName", type: "text" },
-    groupIntID: integer("groupIntID"),
+    groupIntID: integerColumn("groupIntID"),
     groupName: { column: "g.groupName", type: "text" },
-    deviceIntID: integer("deviceIntID"),
+    deviceIntID: integerColumn("deviceIntID"),
     deviceName: { column: "d.deviceName", type: "text" },
   },
 } as const satisfies {
@@ -75,19 +83,19 @@ export const matcherListing = {
 };
 
 const listing: Listing = {
-  bytes: bytesOf("r.muteWindows"),
+  bytes: formatBytesSql("r.muteWindows"),
   select: `r.*, ${matcherListing.select}, ${contactPoints} contactPoints`,
   from: `alert_route r ${matcherListing.joins}`,
   filters: {
-    name: text("name"),
-    enable: integer("enable"),
+    name: textColumn("name"),
+    enable: integerColumn("enable"),
     ...matcherListing.filters,
-    wait: integer("wait"),
-    groupInterval: integer("groupInterval"),
-    repeatInterval: integer("repeatInterval"),
-    sendResolved: integer("sendResolved"),
-    timezone: text("timezone"),
-    createUser: text("createUser"),
+    wait: integerColumn("wait"),
+    groupInterval: integerColumn("groupInterval"),
+    repeatInterval: integerColumn("repeatInterval"),
+    sendResolved: integerColumn("sendResolved"),
+    timezone: textColumn("timezone"),
+    createUser: textColumn("createUser"),
     ...stamps,
   },
 };

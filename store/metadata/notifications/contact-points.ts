@@ -3,10 +3,18 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
-import { placeOf, type Vault } from "../db/secrets.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatPlace, type Vault } from "../db/secrets.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  textColumn,
+} from "../db/table.js";
 
 /** Where alerts are told. */
 export const contactTypes = ["webhook", "email", "mqtt"] as const;
@@ -46,17 +54,17 @@ const columns = `r.id, r.tenant, r.name, r.type, r.enable, r.language, r.setting
   r.bodyTemplate, r.userIntID, r.createUser, r.createAt, r.updateAt`;
 
 const listing: Listing = {
-  bytes: bytesOf("r.settings", "r.bodyTemplate", "r.subjectTemplate"),
+  bytes: formatBytesSql("r.settings", "r.bodyTemplate", "r.subjectTemplate"),
   select: columns,
   from: "contact_point r",
   filters: {
-    name: text("name"),
-    type: text("type"),
-    enable: integer("enable"),
-    language: text("language"),
-    subjectTemplate: text("subjectTemplate"),
-    bodyTemplate: text("bodyTemplate"),
-    createUser: text("createUser"),
+    name: textColumn("name"),
+    type: textColumn("type"),
+    enable: integerColumn("enable"),
+    language: textColumn("language"),
+    subjectTemplate: textColumn("subjectTemplate"),
+    bodyTemplate: textColumn("bodyTemplate"),
+    createUser: textColumn("createUser"),
     ...stamps,
   },
 };
@@ -213,7 +221,7 @@ export async function updateContactPoint(
   return getContactPoint(db, actor.tenant, point.id);
 }
 
-const secretsPlace = (tenant: number, id: number): string => placeOf("contact_point.secrets", tenant, id);
+const secretsPlace = (tenant: number, id: number): string => formatPlace("contact_point.secrets", tenant, id);
 
 function sealed(
   vault: Vault,

@@ -2,7 +2,7 @@ import type { Condition, Db, Statement } from "../db/db.js";
 import { type AlertEvent, type AlertFacts, tenantsSql } from "./alert-outbox.js";
 
 /** notification_member.told: nothing yet, that it began, or kept back by a silence. */
-const toldStates = { nothing: 0, told: 1, held: 2 } as const;
+const memberStates = { nothing: 0, told: 1, held: 2 } as const;
 
 /** Alerts of one route that are told together. */
 export interface NotificationGroup {
@@ -55,7 +55,7 @@ export function lastParts(
 }
 
 /** Alerts that the groups of a tenant list. */
-export async function membersOf(db: Db, tenant: number): Promise<number> {
+export async function countMembers(db: Db, tenant: number): Promise<number> {
   const row = await db.first<{ n: number }>(
     "select total(members) n from notification_group where tenant = ?",
     [tenant],
@@ -86,7 +86,7 @@ export async function assign(
   now: number,
   { outboxID, placed, counted, ended }: Assignment,
 ): Promise<void> {
-  const touched = new Map([...placed, ...counted].map((one) => [keyOf(one), one]));
+  const touched = new Map([...placed, ...counted].map((one) => [formatPlaceKey(one), one]));
   const groups = [...touched.values()].map(({ routeIntID, groupKey, part }) => [routeIntID, groupKey, part]);
   const statements: Statement[] = [
     {
@@ -135,7 +135,7 @@ export async function assign(
   await db.write(statements);
 }
 
-const keyOf = ({ routeIntID, part, groupKey }: GroupPlace & { readonly part: number }): string =>
+const formatPlaceKey = ({ routeIntID, part, groupKey }: GroupPlace & { readonly part: number }): string =>
   `${routeIntID} ${part} ${groupKey}`;
 
 /** Drops the first rows of a tenant's outbox, which no route speaks of. */
@@ -160,7 +160,7 @@ export function dueGroups(db: Db, tenant: number, now: number, limit: number): P
 }
 
 /** The members of a group in the order in which they came; an alert that is no longer current has an end. */
-export async function groupMembers(db: Db, group: number, now: number): Promise<GroupMember[]> {
+export async function listGroupMembers(db: Db, group: number, now: number): Promise<GroupMember[]> {
   const rows = await db.all<{ id: number; alert: string; endTime: number | null; told: number }>(
     `select m.id, m.alert, coalesce(m.endTime, iif(a.id is null, ?, a.endTime)) endTime, m.told
      from notification_member m left join alert a on a.id = m.alertIntID
@@ -171,8 +171,8 @@ export async function groupMembers(db: Db, group: number, now: number): Promise<
     id,
     endTime,
     alert: JSON.parse(alert) as AlertFacts,
-    told: told === toldStates.told,
-    held: told === toldStates.held,
+    told: told === memberStates.told,
+    held: told === memberStates.held,
   }));
 }
 
@@ -215,8 +215,8 @@ export async function settleGroup(
       args: [next, nextAt, sentAt, told, id, version],
     },
     ...out(same),
-    setTold(began, toldStates.told, same),
-    setTold(held, toldStates.held, same),
+    setMemberState(began, memberStates.told, same),
+    setMemberState(held, memberStates.held, same),
     {
       sql: `delete from notification_member where id in (select value from json_each(?)) and ${same.sql}`,
       args: [finished, ...same.args],
@@ -229,7 +229,7 @@ export async function settleGroup(
   return results[0]?.rowsAffected === 1;
 }
 
-const setTold = (members: readonly number[], told: number, same: Condition): Statement => ({
+const setMemberState = (members: readonly number[], told: number, same: Condition): Statement => ({
   sql: `update notification_member set told = ? where id in (select value from json_each(?)) and ${same.sql}`,
   args: [told, members, ...same.args],
   rows: members.length,

@@ -1,15 +1,15 @@
 import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
   time,
 } from "../db/table.js";
 import type { ContactType } from "./contact-points.js";
@@ -56,20 +56,20 @@ const columns = `r.id, r.tenant, r.contactPointIntID, r.contactPointName, r.type
   r.alertCount, r.status, r.attempts, r.answer, r.nextAt, r.deliveredAt, r.createAt, r.updateAt`;
 
 const listing: Listing = {
-  bytes: bytesOf("r.answer"),
+  bytes: formatBytesSql("r.answer"),
   select: columns,
   from: "notification r",
   filters: {
-    contactPointIntID: integer("contactPointIntID"),
-    contactPointName: text("contactPointName"),
-    type: text("type"),
-    routeIntID: integer("routeIntID"),
-    routeName: text("routeName"),
-    kind: text("kind"),
-    status: text("status"),
-    alertCount: integer("alertCount"),
-    attempts: integer("attempts"),
-    answer: text("answer"),
+    contactPointIntID: integerColumn("contactPointIntID"),
+    contactPointName: textColumn("contactPointName"),
+    type: textColumn("type"),
+    routeIntID: integerColumn("routeIntID"),
+    routeName: textColumn("routeName"),
+    kind: textColumn("kind"),
+    status: textColumn("status"),
+    alertCount: integerColumn("alertCount"),
+    attempts: integerColumn("attempts"),
+    answer: textColumn("answer"),
     deliveredAt: time("deliveredAt"),
     nextAt: time("nextAt"),
     ...stamps,

@@ -3,7 +3,7 @@ import { changedIfAny } from "../db/changed-if-any.js";
 import { type Actor, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, SqlValue } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
   fromJson,
   getRow,
@@ -11,7 +11,7 @@ import {
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
   time,
 } from "../db/table.js";
 import type { AlertMatcher } from "./alert-matcher.js";
@@ -36,15 +36,15 @@ export interface Silence extends AlertMatcher {
 type SilenceRow = Omit<Silence, "severities"> & { readonly severities: string | null };
 
 const listing: Listing = {
-  bytes: bytesOf("r.comment"),
+  bytes: formatBytesSql("r.comment"),
   select: `r.*, ${matcherListing.select}`,
   from: `silence r ${matcherListing.joins}`,
   filters: {
     ...matcherListing.filters,
-    createUser: text("createUser"),
+    createUser: textColumn("createUser"),
     startTime: time("startTime"),
     endTime: time("endTime"),
-    comment: text("comment"),
+    comment: textColumn("comment"),
     ...stamps,
   },
 };

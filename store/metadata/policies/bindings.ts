@@ -10,7 +10,7 @@ export interface Binding {
   readonly owners: "device_group" | "policy" | "cert";
 }
 
-export const groupMembers = {
+export const groupBinding = {
   table: "group_member",
   owner: "groupIntID",
   owners: "device_group",

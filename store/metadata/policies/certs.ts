@@ -8,8 +8,16 @@ import {
 import type { Db } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import { deleting } from "../db/referrers.js";
-import { placeOf } from "../db/secrets.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, text, time } from "../db/table.js";
+import { formatPlace } from "../db/secrets.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  textColumn,
+  time,
+} from "../db/table.js";
 import type { SealedStore } from "../users/authority.js";
 
 /** A certificate as lists show it. */
@@ -34,7 +42,12 @@ export interface Cert extends CertListed {
 const listing: Listing = {
   select: "r.id, r.name, r.enable, r.createAt",
   from: "cert r",
-  filters: { name: text("name"), enable: integer("enable"), CN: text("CN"), createAt: time("createAt") },
+  filters: {
+    name: textColumn("name"),
+    enable: integerColumn("enable"),
+    CN: textColumn("CN"),
+    createAt: time("createAt"),
+  },
 };
 const whole: Listing = { ...listing, select: "r.*" };
 
@@ -61,11 +74,11 @@ export function listCertsOfDevice(
 /** @throws StoreError NOT_FOUND */
 export async function getCert({ db, vault }: SealedStore, tenant: number, id: number): Promise<Cert> {
   const row = await getRow<Omit<Cert, "key"> & { key: ArrayBuffer }>(db, whole, tenant, id);
-  return { ...row, key: vault.open(new Uint8Array(row.key), placeOf("cert.key", tenant, row.CN)) };
+  return { ...row, key: vault.open(new Uint8Array(row.key), formatPlace("cert.key", tenant, row.CN)) };
 }
 
 /** The enabled certificates bound to a device, as a listener identifies them. */
-export function enabledCertsOf(
+export function listEnabledCerts(
   db: Db,
   device: number,
 ): Promise<{ readonly id: number; readonly fingerprint: string }[]> {
@@ -149,7 +162,7 @@ export async function createCert(
   input: NewCert,
 ): Promise<Cert> {
   const { name, enable, CN, fingerprint } = input;
-  const columns = { ...input, key: store.vault.seal(input.key, placeOf("cert.key", actor.tenant, CN)) };
+  const columns = { ...input, key: store.vault.seal(input.key, formatPlace("cert.key", actor.tenant, CN)) };
   const audit = { name, enable, CN, fingerprint };
   const results = await store.db.write(insertStatements("cert", actor, now, columns, audit));
   return getCert(store, actor.tenant, Number(results[0]?.lastInsertRowid));

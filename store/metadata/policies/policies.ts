@@ -7,8 +7,16 @@ import {
 } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, stamps, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import {
+  getRow,
+  integerColumn,
+  type Listing,
+  type Page,
+  type PageRequest,
+  stamps,
+  textColumn,
+} from "../db/table.js";
 
 /** A topic access rule for the devices that it is bound to. */
 export interface Policy {
@@ -34,16 +42,16 @@ type PolicyRow = Omit<Policy, "bindings">;
 export const bindingsShownMax = 1000;
 
 const listing: Listing = {
-  bytes: bytesOf("r.description"),
+  bytes: formatBytesSql("r.description"),
   select: "r.*",
   from: "policy r",
   filters: {
-    name: text("name"),
-    topic: text("topic"),
-    description: text("description"),
-    access: integer("access"),
-    allow: integer("allow"),
-    userIntID: integer("userIntID"),
+    name: textColumn("name"),
+    topic: textColumn("topic"),
+    description: textColumn("description"),
+    access: integerColumn("access"),
+    allow: integerColumn("allow"),
+    userIntID: integerColumn("userIntID"),
     ...stamps,
   },
 };

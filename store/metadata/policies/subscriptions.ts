@@ -5,13 +5,13 @@ import type { Db } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import {
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   notFound,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
 } from "../db/table.js";
 
 /** A subscription that the service makes for a device, or for all devices of a group or product. */
@@ -37,7 +37,7 @@ const subscriptionsMax = 10;
 const listing: Listing = {
   select: "r.id, r.topic, r.qos, r.createAt, r.updateAt",
   from: "subscription r",
-  filters: { topic: text("topic"), qos: integer("qos"), ...stamps },
+  filters: { topic: textColumn("topic"), qos: integerColumn("qos"), ...stamps },
 };
 
 export const subscriptionFilters = listing.filters;

@@ -7,16 +7,16 @@ import {
 } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import {
   fromJson,
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
 } from "../db/table.js";
 
 type Enum = readonly { value: unknown; label: unknown }[] | null;
@@ -66,7 +66,7 @@ export interface AppTemplate {
 const topic = "coalesce(r.topic, s.topic)";
 
 const listing: Listing = {
-  bytes: bytesOf("r.places", 'd."enum"'),
+  bytes: formatBytesSql("r.places", 'd."enum"'),
   select: `r.id, r.tenant, r.productIntID, p.productID, r.templateName, r.templateType, r.dataPointIntID,
     d.dataPointID, d.dataPointName, d.pointDataType, d.field, d.dataTransType, d."enum", r.dataStreamIntID,
     s.streamName dataStreamName, ${topic} topic, r.places, r.productItemIntID, r.instanceID, r.itemID,
@@ -75,22 +75,22 @@ const listing: Listing = {
     left join data_stream s on s.id = r.dataStreamIntID`,
   filters: {
     productID: { column: "p.productID", type: "text" },
-    productIntID: integer("productIntID"),
-    templateName: text("templateName"),
-    templateType: integer("templateType"),
+    productIntID: integerColumn("productIntID"),
+    templateName: textColumn("templateName"),
+    templateType: integerColumn("templateType"),
     topic: { column: topic, type: "text" },
-    dataPointIntID: integer("dataPointIntID"),
+    dataPointIntID: integerColumn("dataPointIntID"),
     dataPointID: { column: "d.dataPointID", type: "text" },
     dataPointName: { column: "d.dataPointName", type: "text" },
     dataTransType: { column: "d.dataTransType", type: "integer" },
-    dataStreamIntID: integer("dataStreamIntID"),
+    dataStreamIntID: integerColumn("dataStreamIntID"),
     dataStreamName: { column: "s.streamName", type: "text" },
-    productItemIntID: integer("productItemIntID"),
-    instanceID: integer("instanceID"),
-    itemID: integer("itemID"),
-    itemName: text("itemName"),
-    itemOperations: text("itemOperations"),
-    objectID: integer("objectID"),
+    productItemIntID: integerColumn("productItemIntID"),
+    instanceID: integerColumn("instanceID"),
+    itemID: integerColumn("itemID"),
+    itemName: textColumn("itemName"),
+    itemOperations: textColumn("itemOperations"),
+    objectID: integerColumn("objectID"),
     ...stamps,
   },
 };

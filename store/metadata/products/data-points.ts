@@ -3,19 +3,19 @@ import type { Kind } from "../../series/series.js";
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
 import {
-  conditionOf,
   fromJson,
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
   real,
   stamps,
-  text,
+  textColumn,
+  toCondition,
 } from "../db/table.js";
 
 export interface DataPoint {
@@ -49,7 +49,7 @@ export interface DataPoint {
 }
 
 /** The stored kind depends only on the data point's type (pointDataType of the interface), never on a value. */
-export function kindOf(pointDataType: number): Kind {
+export function toSeriesKind(pointDataType: number): Kind {
   if (pointDataType === 5 || pointDataType === 23) return "boolean";
   return textTypes.has(pointDataType) ? "text" : "number";
 }
@@ -57,29 +57,29 @@ export function kindOf(pointDataType: number): Kind {
 const textTypes = new Set([3, 4, 6, 11, 12, 13, 14]);
 
 const listing: Listing = {
-  bytes: bytesOf("r.faultValue", 'r."enum"', "r.detail"),
+  bytes: formatBytesSql("r.faultValue", 'r."enum"', "r.detail"),
   select: "r.*, p.productID, p.productName",
   from: "data_point r join product p on p.id = r.productIntID",
   filters: {
     productID: { column: "p.productID", type: "text" },
     productName: { column: "p.productName", type: "text" },
-    productIntID: integer("productIntID"),
-    dataPointID: text("dataPointID"),
-    dataPointName: text("dataPointName"),
-    pointDataType: integer("pointDataType"),
-    dataTransType: integer("dataTransType"),
-    unitName: text("unitName"),
-    unitSymbol: text("unitSymbol"),
+    productIntID: integerColumn("productIntID"),
+    dataPointID: textColumn("dataPointID"),
+    dataPointName: textColumn("dataPointName"),
+    pointDataType: integerColumn("pointDataType"),
+    dataTransType: integerColumn("dataTransType"),
+    unitName: textColumn("unitName"),
+    unitSymbol: textColumn("unitSymbol"),
     upperLimit: real("upperLimit"),
     lowerLimit: real("lowerLimit"),
     dataStep: real("dataStep"),
-    binarySize: integer("binarySize"),
-    faultValue: text("faultValue"),
-    isDiscard: integer("isDiscard"),
-    isLocationType: integer("isLocationType"),
-    locationType: integer("locationType"),
-    registerAddr: text("registerAddr"),
-    detail: text("detail"),
+    binarySize: integerColumn("binarySize"),
+    faultValue: textColumn("faultValue"),
+    isDiscard: integerColumn("isDiscard"),
+    isLocationType: integerColumn("isLocationType"),
+    locationType: integerColumn("locationType"),
+    registerAddr: textColumn("registerAddr"),
+    detail: textColumn("detail"),
     ...stamps,
   },
 };
@@ -104,7 +104,7 @@ export async function getDataPoint(db: Db, tenant: number, id: number): Promise<
 }
 
 /** Every data point of a product, ascending by id. */
-export async function dataPointsOf(db: Db, productIntID: number): Promise<DataPoint[]> {
+export async function listProductDataPoints(db: Db, productIntID: number): Promise<DataPoint[]> {
   const rows = await db.all<DataPointRow>(
     `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
     [productIntID],
@@ -120,7 +120,7 @@ export async function dataPointsOfStream(
   stream: number,
 ): Promise<Page<DataPoint>> {
   const scope = { sql: "m.dataStreamIntID = ?", args: [stream] };
-  const { sql, args } = conditionOf(listing, tenant, filters, scope);
+  const { sql, args } = toCondition(listing, tenant, filters, scope);
   const from = `${listing.from} join stream_point m on m.dataPointIntID = r.id where ${sql}`;
   const rows = await db.all<DataPointRow>(
     `select ${listing.select} from ${from} order by m.ordinal limit ? offset ?`,

@@ -2,17 +2,17 @@ import { mapInSlices } from "../../lib/turns.js";
 import { type Actor, changed, deleteStatements, differing, updateStatements } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
 import {
   fromJson,
   getRow,
   insertInto,
-  integer,
+  integerColumn,
   type Listing,
   type Page,
   type PageRequest,
-  text,
+  textColumn,
 } from "../db/table.js";
 
 export interface DataStream {
@@ -39,7 +39,7 @@ const members = `from stream_point s join data_point d on d.id = s.dataPointIntI
   where s.dataStreamIntID = r.id order by s.ordinal`;
 
 const listing: Listing = {
-  bytes: `${bytesOf("r.detail")} + (select coalesce(sum(octet_length(d.dataPointName)), 0) ${members})`,
+  bytes: `${formatBytesSql("r.detail")} + (select coalesce(sum(octet_length(d.dataPointName)), 0) ${members})`,
   select: `r.*, p.productID, p.productName,
     (select json_group_array(id) from (select d.id ${members})) dataPoints,
     (select json_group_array(name) from (select d.dataPointName name ${members})) dataPointNames`,
@@ -47,12 +47,12 @@ const listing: Listing = {
   filters: {
     productID: { column: "p.productID", type: "text" },
     productName: { column: "p.productName", type: "text" },
-    productIntID: integer("productIntID"),
-    streamName: text("streamName"),
-    streamType: integer("streamType"),
-    streamDataType: integer("streamDataType"),
-    topic: text("topic"),
-    detail: text("detail"),
+    productIntID: integerColumn("productIntID"),
+    streamName: textColumn("streamName"),
+    streamType: integerColumn("streamType"),
+    streamDataType: integerColumn("streamDataType"),
+    topic: textColumn("topic"),
+    detail: textColumn("detail"),
   },
 };
 
@@ -86,7 +86,7 @@ export async function getDataStream(db: Db, tenant: number, id: number): Promise
   return toDataStream(await getRow<DataStreamRow>(db, listing, tenant, id));
 }
 
-export async function dataStreamsOf(db: Db, productIntID: number): Promise<DataStream[]> {
+export async function listProductDataStreams(db: Db, productIntID: number): Promise<DataStream[]> {
   const rows = await db.all<DataStreamRow>(
     `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
     [productIntID],

@@ -7,8 +7,8 @@ import {
 } from "../db/changes.js";
 import type { Db } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
-import { getRow, integer, type Listing, type Page, type PageRequest, text } from "../db/table.js";
+import { formatBytesSql } from "../db/page-bytes.js";
+import { getRow, integerColumn, type Listing, type Page, type PageRequest, textColumn } from "../db/table.js";
 
 export interface Metric {
   readonly id: number;
@@ -33,21 +33,21 @@ export interface Metric {
 }
 
 const listing: Listing = {
-  bytes: bytesOf("r.remark"),
+  bytes: formatBytesSql("r.remark"),
   select: "r.*, p.productID, d.dataPointName",
   from: "metric r join product p on p.id = r.productIntID join data_point d on d.id = r.dataPointIntID",
   filters: {
     productID: { column: "p.productID", type: "text" },
-    metricName: text("metricName"),
-    metricType: integer("metricType"),
-    dataPointIntID: integer("dataPointIntID"),
+    metricName: textColumn("metricName"),
+    metricType: integerColumn("metricType"),
+    dataPointIntID: integerColumn("dataPointIntID"),
     dataPointName: { column: "d.dataPointName", type: "text" },
-    aggregateType: integer("aggregateType"),
-    aggregateData: integer("aggregateData"),
-    chartType: integer("chartType"),
-    expressions: text("expressions"),
-    isShow: integer("isShow"),
-    remark: text("remark"),
+    aggregateType: integerColumn("aggregateType"),
+    aggregateData: integerColumn("aggregateData"),
+    chartType: integerColumn("chartType"),
+    expressions: textColumn("expressions"),
+    isShow: integerColumn("isShow"),
+    remark: textColumn("remark"),
   },
 };
 
@@ -73,7 +73,7 @@ export function getMetric(db: Db, tenant: number, id: number): Promise<Metric> {
 }
 
 /** Every metric of a product, ascending by id. */
-export function metricsOf(db: Db, productIntID: number): Promise<Metric[]> {
+export function listProductMetrics(db: Db, productIntID: number): Promise<Metric[]> {
   return db.all<Metric>(
     `select ${listing.select} from ${listing.from} where r.productIntID = ? order by r.id`,
     [productIntID],

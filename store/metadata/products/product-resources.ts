@@ -3,13 +3,13 @@ import type { Db } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
 import {
   getRow,
-  integer,
+  integerColumn,
   type Listing,
   never,
   type Page,
   type PageRequest,
   stamps,
-  text,
+  textColumn,
 } from "../db/table.js";
 
 /** Ties a code of a device's own record, such as its serial number, to the data point that reports it. */
@@ -31,11 +31,11 @@ const listing: Listing = {
     join data_point d on d.id = r.dataPointIntID`,
   filters: {
     productID: { column: "p.productID", type: "text" },
-    productIntID: integer("productIntID"),
-    codeValue: text("codeValue"),
-    dataPointIntID: integer("dataPointIntID"),
+    productIntID: integerColumn("productIntID"),
+    codeValue: textColumn("codeValue"),
+    dataPointIntID: integerColumn("dataPointIntID"),
     dataPointName: { column: "d.dataPointName", type: "text" },
-    productItemIntID: integer("productItemIntID"),
+    productItemIntID: integerColumn("productItemIntID"),
     itemName: never("text"),
     ...stamps,
   },
@@ -53,7 +53,7 @@ export function listProductResources(
 }
 
 /** The resources of a product, with the data points that they copy from. */
-export function resourcesOf(
+export function findResources(
   db: Db,
   productIntID: number,
 ): Promise<Pick<ProductResource, "id" | "codeValue" | "dataPointIntID">[]> {

@@ -8,7 +8,7 @@ import {
 import type { Db } from "../db/db.js";
 import { shortID } from "../db/ids.js";
 import { listRows } from "../db/list-rows.js";
-import { bytesOf } from "../db/page-bytes.js";
+import { formatBytesSql } from "../db/page-bytes.js";
 import { deleting } from "../db/referrers.js";
 import { getRow, type Listing, type Page, type PageRequest, stamps } from "../db/table.js";
 
@@ -32,20 +32,20 @@ export interface Product {
 
 /** Products of this protocol have items in place of data points and streams. */
 const lwm2m = 3;
-const countOf = (table: string) => `(select count(*) from ${table} c where c.productIntID = r.id)`;
+const formatCountSql = (table: string) => `(select count(*) from ${table} c where c.productIntID = r.id)`;
 /** Devices of the kinds that the condition `further` allows. */
-const devicesOf = (further = "") =>
+const formatDeviceCountSql = (further = "") =>
   `(select coalesce(sum(c.n), 0) from product_device_count c where c.productIntID = r.id ${further})`;
 const unlessItems = (column: string) => `case r.cloudProtocol when ${lwm2m} then null else ${column} end`;
 
 const listing: Listing = {
-  bytes: bytesOf("r.description"),
+  bytes: formatBytesSql("r.description"),
   select: `r.*,
-    ${devicesOf("and c.kind = 'device'")} deviceCount,
-    ${devicesOf("and c.kind = 'gateway'")} gatewayCount,
-    ${countOf("app_template")} appCount,
-    ${countOf("data_point")} dataPointCount,
-    ${countOf("data_stream")} dataStreamCount`,
+    ${formatDeviceCountSql("and c.kind = 'device'")} deviceCount,
+    ${formatDeviceCountSql("and c.kind = 'gateway'")} gatewayCount,
+    ${formatCountSql("app_template")} appCount,
+    ${formatCountSql("data_point")} dataPointCount,
+    ${formatCountSql("data_stream")} dataStreamCount`,
   from: "product r",
   filters: {
     productName: { column: "r.productName", type: "text" },
@@ -53,10 +53,10 @@ const listing: Listing = {
     description: { column: "r.description", type: "text" },
     cloudProtocol: { column: "r.cloudProtocol", type: "integer" },
     userIntID: { column: "r.userIntID", type: "integer" },
-    deviceCount: { column: devicesOf("and c.kind = 'device'"), type: "integer" },
-    appCount: { column: countOf("app_template"), type: "integer" },
-    dataPointCount: { column: unlessItems(countOf("data_point")), type: "integer" },
-    dataStreamCount: { column: unlessItems(countOf("data_stream")), type: "integer" },
+    deviceCount: { column: formatDeviceCountSql("and c.kind = 'device'"), type: "integer" },
+    appCount: { column: formatCountSql("app_template"), type: "integer" },
+    dataPointCount: { column: unlessItems(formatCountSql("data_point")), type: "integer" },
+    dataStreamCount: { column: unlessItems(formatCountSql("data_stream")), type: "integer" },
     itemCount: { column: `case r.cloudProtocol when ${lwm2m} then 0 end`, type: "integer" },
     ...stamps,
   },
@@ -64,7 +64,7 @@ const listing: Listing = {
 /** Devices and gateways are counted together. */
 const everyKind: Listing = {
   ...listing,
-  filters: { ...listing.filters, deviceCount: { column: devicesOf(), type: "integer" } },
+  filters: { ...listing.filters, deviceCount: { column: formatDeviceCountSql(), type: "integer" } },
 };
 
 export const productFilters = listing.filters;

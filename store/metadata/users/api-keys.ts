@@ -1,7 +1,7 @@
 import { type Actor, changed, deleteStatements } from "../db/changes.js";
 import { type Db, lookUpFirst } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { stillAdmin } from "../db/standing.js";
+import { assertAdmin } from "../db/standing.js";
 import { getRow, insertInto, type Listing, type Page, type PageRequest, time } from "../db/table.js";
 import type { Role } from "./users.js";
 
@@ -56,7 +56,7 @@ type NewApiKey = Pick<ApiKey, "userIntID" | "name" | "appID" | "secretHash" | "r
 export async function createApiKey(db: Db, actor: Actor, now: number, input: NewApiKey): Promise<ApiKey> {
   const { secretHash: _, ...shown } = input;
   const results = await db.write([
-    ...stillAdmin(actor),
+    ...assertAdmin(actor),
     insertInto("api_key", { tenant: actor.tenant, ...input, createAt: now }),
     changed(actor, now, "create", "api_key", null, shown),
   ]);
@@ -93,7 +93,7 @@ export async function removeApiKeys(
   now: number,
   ids: readonly number[],
 ): Promise<void> {
-  await db.write([...stillAdmin(actor), ...deleteStatements("api_key", actor, now, ids)]);
+  await db.write([...assertAdmin(actor), ...deleteStatements("api_key", actor, now, ids)]);
 }
 
 /** Whether there ever was a key, including revoked ones. */

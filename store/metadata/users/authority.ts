@@ -1,5 +1,5 @@
 import type { Db } from "../db/db.js";
-import { placeOf, type Vault } from "../db/secrets.js";
+import { formatPlace, type Vault } from "../db/secrets.js";
 
 /** The metadata, and the vault that seals the private keys in it. */
 export interface SealedStore {
@@ -21,7 +21,7 @@ export async function readAuthority({ db, vault }: SealedStore): Promise<Authori
   return (
     row && {
       cert: row.cert,
-      key: vault.open(new Uint8Array(row.key), placeOf("authority.key", null, row.cert)),
+      key: vault.open(new Uint8Array(row.key), formatPlace("authority.key", null, row.cert)),
     }
   );
 }
@@ -36,7 +36,7 @@ export async function keepAuthority(
     {
       sql: `insert into authority (cert, key, createAt)
         select ?, ?, ? where not exists (select 1 from authority)`,
-      args: [cert, vault.seal(key, placeOf("authority.key", null, cert)), now],
+      args: [cert, vault.seal(key, formatPlace("authority.key", null, cert)), now],
     },
   ]);
 }

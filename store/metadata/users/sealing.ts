@@ -1,7 +1,7 @@
 /** The vault of a deployment's metadata: whether the key is the right one, and values of the first sealed form. */
 import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
-import { createVault, placeOf, type SealedColumn, type Vault } from "../db/secrets.js";
+import { createVault, formatPlace, type SealedColumn, type Vault } from "../db/secrets.js";
 
 /** Where sealed values are: `owner` is the column that identifies a row in their places. */
 const sealedColumns: readonly {
@@ -25,7 +25,7 @@ function sealedIn(place: SealedColumn, options: { owner: string; tenant?: string
   return { place, table, column, tenant: "tenant", isText: false, ...options };
 }
 
-const keyCheckPlace = placeOf("sealing.keyCheck", null, "");
+const keyCheckPlace = formatPlace("sealing.keyCheck", null, "");
 
 /**
  * The vault of the metadata. What a version before has sealed, for no place, is sealed anew once; from then on nothing
@@ -79,7 +79,7 @@ async function sealAnew(db: Db, vault: Vault): Promise<void> {
       );
       const statements: Statement[] = [];
       for (const { id, sealed, ...of } of rows) {
-        const found = sealedFor(vault, placeOf(rest.place, of.tenant, of.owner), sealed, rest.isText);
+        const found = sealedFor(vault, formatPlace(rest.place, of.tenant, of.owner), sealed, rest.isText);
         if (found === null) refused++;
         else opened++;
         // Another process that starts now may have done it.

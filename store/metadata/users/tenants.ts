@@ -1,7 +1,7 @@
 import type { Actor } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { newTenantID } from "../db/ids.js";
-import { stillAdmin } from "../db/standing.js";
+import { assertAdmin } from "../db/standing.js";
 import { insertInto } from "../db/table.js";
 import type { NewUser } from "./users.js";
 
@@ -34,7 +34,7 @@ export async function createTenant(
   actor?: Actor,
 ): Promise<Tenant> {
   await db.write([
-    ...(actor === undefined ? [] : stillAdmin(actor)),
+    ...(actor === undefined ? [] : assertAdmin(actor)),
     insertInto("tenant", { tenantID: newTenantID(), tenantName, createAt: now }),
     {
       sql: `insert into change (tenant, at, action, entity, recordID, detail)

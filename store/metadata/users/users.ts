@@ -2,7 +2,7 @@ import { StoreError } from "../../lib/errors.js";
 import { type Actor, changed, deleteStatements, differing } from "../db/changes.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { stillAdmin, stillPassword } from "../db/standing.js";
+import { assertAdmin, assertPassword } from "../db/standing.js";
 import {
   getRow,
   insertInto,
@@ -63,7 +63,7 @@ export interface NewUser {
 /** @throws StoreError CONFLICT on username, DENIED if the actor has lost the right meanwhile */
 export async function createUser(db: Db, actor: Actor, now: number, input: NewUser): Promise<User> {
   const results = await db.write([
-    ...stillAdmin(actor),
+    ...assertAdmin(actor),
     insertInto("user", { tenant: actor.tenant, ...input, createAt: now }),
     changed(actor, now, "create", "user", null, { username: input.username, role: input.role }),
   ]);
@@ -101,12 +101,12 @@ export async function updateUser(
   const edit = differing(await getUser(db, actor.tenant, id), input);
   const isAnother = Object.keys(edit).length > 0;
   await db.write([
-    ...(shown === undefined ? stillAdmin(actor) : [stillPassword(id, shown)]),
+    ...(shown === undefined ? assertAdmin(actor) : [assertPassword(id, shown)]),
     updateRow("user", actor.tenant, id, { ...edit, updateAt: now }),
     ...(isAnother
       ? [{ sql: "delete from session where userIntID = ? and tokenHash <> ?", args: [id, staying] }]
       : []),
-    ...(revokesApiKeys ? deleteKeysOf(actor, now, id) : []),
+    ...(revokesApiKeys ? deleteUserKeys(actor, now, id) : []),
     changed(actor, now, "update", "user", id, {
       ...(edit.role === undefined ? {} : { role: edit.role }),
       ...(edit.passwordHash === undefined ? {} : { password: "***" }),
@@ -116,7 +116,7 @@ export async function updateUser(
 }
 
 /** Deletes the keys that exist when the write is made, each with its trace. */
-function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user: number): Statement[] {
+function deleteUserKeys({ tenant, userIntID, username }: Actor, now: number, user: number): Statement[] {
   return [
     {
       sql: `insert into change (tenant, userIntID, username, at, action, entity, recordID)
@@ -130,7 +130,7 @@ function deleteKeysOf({ tenant, userIntID, username }: Actor, now: number, user:
 /** Their sessions and API keys are removed with them. @throws StoreError REFERENCED if no admin would be left */
 export async function removeUsers(db: Db, actor: Actor, now: number, ids: readonly number[]): Promise<void> {
   try {
-    await db.write([...stillAdmin(actor), ...deleteStatements("user", actor, now, ids)]);
+    await db.write([...assertAdmin(actor), ...deleteStatements("user", actor, now, ids)]);
   } catch (error) {
     if (!(error instanceof StoreError && error.code === "REFERENCED")) throw error;
     throw new StoreError("REFERENCED", "cannot delete the user: the tenant must keep an admin");

@@ -1,5 +1,5 @@
 import { isStorableTime } from "../../lib/time-range.js";
-import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
+import type { Kind, Point, RefusedAt, RefusedPoint, SeriesPointBatch } from "../series.js";
 import type { Handles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
 
@@ -61,16 +61,19 @@ export function packBatch(points: readonly Point[], through: number, handles: Ha
 }
 
 /** The same columns, with handles in place of the indexes of their series. */
-export function packColumns(batch: PointBatch, handles: Handles): { args: WriteArgs; refused: RefusedAt[] } {
+export function packColumns(
+  batch: SeriesPointBatch,
+  handles: Handles,
+): { args: WriteArgs; refused: RefusedAt[] } {
   const { series, seriesAt, times, values } = batch;
   const refused: RefusedAt[] = [];
-  const handleOf = series.map((ref) => handles.of(ref));
+  const handlesBySeries = series.map((ref) => handles.of(ref));
   const isText = series.map((ref) => ref.kind === "text");
   const textIndex = batch.texts.length === 0 ? null : new Int32Array(times.length).fill(-1);
   let n = 0;
   for (let i = 0; i < times.length; i++) {
     const at = seriesAt[i] ?? 0;
-    const handle = handleOf[at] ?? -1;
+    const handle = handlesBySeries[at] ?? -1;
     const time = times[i] ?? Number.NaN;
     const value = values[i] ?? Number.NaN;
     if (handle < 0 || !isStorableTime(time) || !Number.isFinite(value)) {

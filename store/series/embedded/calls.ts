@@ -1,6 +1,6 @@
 import type { MessagePort, Transferable, Worker } from "node:worker_threads";
 import { StoreError, type StoreErrorCode } from "../../lib/errors.js";
-import { asStoreError } from "./failures.js";
+import { toSeriesError } from "./failures.js";
 import type { CallShape } from "./protocol.js";
 
 export type Shapes = Record<string, CallShape>;
@@ -17,7 +17,7 @@ type Reply =
   | { readonly call: number; readonly answer: unknown }
   | { readonly call: number; readonly code: StoreErrorCode; readonly message: string };
 
-export interface Caller<C extends Shapes> {
+export interface ThreadCaller<C extends Shapes> {
   call<N extends keyof C & string>(
     name: N,
     args: C[N]["args"],
@@ -34,7 +34,7 @@ export interface Caller<C extends Shapes> {
 export function createCaller<C extends Shapes>(
   worker: Worker,
   onEvent: (message: unknown) => void,
-): Caller<C> {
+): ThreadCaller<C> {
   const waiting = new Map<number, { resolve: (answer: never) => void; reject: (error: unknown) => void }>();
   let failure: StoreError | undefined;
   let calls = 0;
@@ -86,18 +86,18 @@ export function serveCalls<C extends Shapes>(
   async function answer(call: number, work: () => Promise<unknown>): Promise<void> {
     try {
       const result = await work();
-      port.postMessage({ call, answer: result }, buffersOf(result));
+      port.postMessage({ call, answer: result }, listBuffers(result));
     } catch (error) {
-      const { code, message } = asStoreError(error, "serve series");
+      const { code, message } = toSeriesError(error, "serve series");
       port.postMessage({ call, code, message });
     }
   }
 }
 
 /** The buffers of columns one or two levels deep, or of a column itself; each once. */
-function buffersOf(answer: unknown, depth = 2): ArrayBuffer[] {
+function listBuffers(answer: unknown, depth = 2): ArrayBuffer[] {
   if (answer instanceof ArrayBuffer) return [answer];
   if (answer instanceof Float64Array) return [answer.buffer as ArrayBuffer];
   if (depth === 0 || answer === null || typeof answer !== "object" || Array.isArray(answer)) return [];
-  return [...new Set(Object.values(answer).flatMap((value) => buffersOf(value, depth - 1)))];
+  return [...new Set(Object.values(answer).flatMap((value) => listBuffers(value, depth - 1)))];
 }

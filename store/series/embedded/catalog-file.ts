@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Client, InStatement, Row, TransactionMode } from "@libsql/client/sqlite3";
 import type { Damage } from "../../files/damage.js";
 import { isDamage } from "../../files/database-faults.js";
-import { findFault, putAside } from "../../files/database-file.js";
+import { findFault, quarantineFile } from "../../files/database-file.js";
 import { asError } from "../../lib/errors.js";
 import { fillCatalog, partFiles } from "./catalog-rebuild.js";
-import { checkpointsOfRows, selectCheckpoints } from "./checkpoints.js";
+import { parseCheckpoints, selectCheckpoints } from "./checkpoints.js";
 import type { SeriesKey } from "./names.js";
 import { clearNamesLog, type NamesLog, openNamesLog } from "./names-log.js";
 import { openFile, type Pragmas } from "./sqlite.js";
@@ -22,20 +22,20 @@ export type CatalogClient = Pick<Client, "execute" | "batch" | "transaction" | "
 
 export const catalogPragmas: Pragmas = { journal_mode: "wal", synchronous: 2, cache_size: -4096 };
 
-const pathOf = (dir: string): string => join(dir, "catalog.db");
+const formatPath = (dir: string): string => join(dir, "catalog.db");
 /** A running store that meets damage leaves this file, since the check at the next start may not find the damage. */
-const suspectOf = (dir: string): string => join(dir, "catalog.db.suspect");
+const formatSuspectPath = (dir: string): string => join(dir, "catalog.db.suspect");
 
 /** Why a catalog has to be made again; null where it need not be. */
 export async function whyUnusable(dir: string): Promise<string | null> {
-  const path = pathOf(dir);
-  if (existsSync(suspectOf(dir))) return "the last run could not read it";
+  const path = formatPath(dir);
+  if (existsSync(formatSuspectPath(dir))) return "the last run could not read it";
   const fault = await findFault(path);
   if (fault !== null || partFiles(dir).length === 0) return fault;
   if (!existsSync(path) || statSync(path).size === 0) return "it is missing or empty";
   const client = await openFile(path, catalogPragmas);
   try {
-    return (await formatOf(client)) === 0 ? "it is empty" : null;
+    return (await readFormat(client)) === 0 ? "it is empty" : null;
   } finally {
     client.close();
   }
@@ -47,8 +47,8 @@ export async function remakeCatalog(
   fault: string,
   onDamage: (damage: Damage) => void,
 ): Promise<void> {
-  const path = pathOf(dir);
-  const aside = existsSync(path) ? `; put aside as ${await putAside(path)}` : "";
+  const path = formatPath(dir);
+  const quarantined = existsSync(path) ? `; put aside as ${await quarantineFile(path)}` : "";
   const client = await openFile(path, catalogPragmas);
   try {
     const made = await fillCatalog(client, dir, join(dir, "names.log"));
@@ -56,29 +56,29 @@ export async function remakeCatalog(
     const left = `; left out, for another file holds the same time: ${made.unplaced.join(", ")}`;
     for (const name of made.unread) {
       const lostBytes = statSync(join(dir, name)).size;
-      const moved = await putAside(join(dir, name));
+      const moved = await quarantineFile(join(dir, name));
       const what = `it cannot be read, and another file holds the month of its name: its points, of any time, are left out; put aside as ${moved}`;
       onDamage({ part: "series", file: join(dir, name), what, lostBytes });
     }
-    const what = `${fault}${aside}; made again from names.log and the files of points: ${made.series} series in ${made.files} files${made.nameless === 0 ? "" : lost}${made.unplaced.length === 0 ? "" : left}`;
+    const what = `${fault}${quarantined}; made again from names.log and the files of points: ${made.series} series in ${made.files} files${made.nameless === 0 ? "" : lost}${made.unplaced.length === 0 ? "" : left}`;
     onDamage({ part: "series", file: path, what, lostBytes: 0 });
   } finally {
     client.close();
   }
-  await rm(suspectOf(dir), { force: true });
+  await rm(formatSuspectPath(dir), { force: true });
 }
 
 /** The next start makes the catalog again; until then what still works goes on. */
 export function markSuspect(dir: string, fault: string, onDamage: (damage: Damage) => void): void {
-  writeFileSync(suspectOf(dir), fault);
+  writeFileSync(formatSuspectPath(dir), fault);
   const what = `${fault}; the next start makes it again from names.log and the files of points`;
-  onDamage({ part: "series", file: pathOf(dir), what, lostBytes: 0 });
+  onDamage({ part: "series", file: formatPath(dir), what, lostBytes: 0 });
 }
 
 const namedAtOnceMax = 1000;
 
 /** Opens names.log and adds what the catalog has beyond it; a log whose end cannot be read is written anew. */
-export async function openLog(path: string, client: Client): Promise<NamesLog> {
+export async function openNamesLogOfCatalog(path: string, client: Client): Promise<NamesLog> {
   let log = openNamesLog(path);
   const isAnew = log.lastID === null;
   if (isAnew) {
@@ -100,7 +100,7 @@ export async function openLog(path: string, client: Client): Promise<NamesLog> {
     log.write(false);
     after = Number(last[5]);
   }
-  const checkpoints = checkpointsOfRows((await client.execute(selectCheckpoints)).rows);
+  const checkpoints = parseCheckpoints((await client.execute(selectCheckpoints)).rows);
   if (isAnew && checkpoints.size > 0) log.checkpoints(checkpoints, after);
   log.write(true);
   return log;
@@ -113,13 +113,17 @@ export function keyOfRow(row: Row): SeriesKey {
 }
 
 /** The client, which reports a file that turns out damaged and leaves word for the next start. */
-export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogListeners): CatalogClient {
+export function watchForDamage(
+  client: Client,
+  dir: string,
+  { onCatalogLost }: CatalogListeners,
+): CatalogClient {
   const orLost = async <T>(asked: Promise<T>): Promise<T> => {
     try {
       return await asked;
     } catch (error) {
       if (isDamage(error)) {
-        writeFileSync(suspectOf(dir), "");
+        writeFileSync(formatSuspectPath(dir), "");
         onCatalogLost(asError(error));
       }
       throw error;
@@ -138,6 +142,6 @@ export function guarded(client: Client, dir: string, { onCatalogLost }: CatalogL
   };
 }
 
-export async function formatOf(client: Pick<Client, "execute">): Promise<number> {
+export async function readFormat(client: Pick<Client, "execute">): Promise<number> {
   return Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
 }

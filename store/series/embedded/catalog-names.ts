@@ -4,7 +4,7 @@ import type { InValue } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
 import type { DeviceKey } from "../series.js";
 import { type CatalogClient, keyOfRow } from "./catalog-file.js";
-import { removalsOf } from "./catalog-schema.js";
+import { buildRemovals } from "./catalog-schema.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 import type { NamesLog } from "./names-log.js";
 
@@ -45,7 +45,7 @@ export function createCatalogNames(
   let lastID = lastLogged;
 
   /** Names hold neither NUL nor half a surrogate pair (names.ts), so JSON may carry them into SQL. */
-  async function idsOf(keys: readonly SeriesKey[]): Promise<number[]> {
+  async function findIDs(keys: readonly SeriesKey[]): Promise<number[]> {
     const names = keys.map((key) => [key.tenant, key.productID, key.deviceID, key.field, key.kind]);
     const args = [JSON.stringify(names)];
     const [, found] = await client.batch(
@@ -85,7 +85,7 @@ export function createCatalogNames(
   }
 
   const names: CatalogNames = {
-    ids: idsOf,
+    ids: findIDs,
     find: async (key) => {
       const sql = `select id from series
         where tenant = ? and product = ? and device = ? and field = ? and kind = ? and removed = 0`;
@@ -118,7 +118,7 @@ export function createCatalogNames(
     markRemoved: async (scopes) => {
       for (const scope of scopes) log.removal(scope);
       log.write(true);
-      await client.batch(removalsOf(scopes), "write");
+      await client.batch(buildRemovals(scopes), "write");
     },
     nextRemoved: async () => {
       const { rows } = await client.execute("select id from series where removed <> 0 order by id limit 1");

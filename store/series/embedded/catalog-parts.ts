@@ -2,10 +2,10 @@
 
 import type { InValue } from "@libsql/client/sqlite3";
 import type { CatalogClient } from "./catalog-file.js";
-import { edge, newerFormat, type Part, partFormat } from "./catalog-schema.js";
+import { type CatalogPart, edge, newerFormat, partFormat } from "./catalog-schema.js";
 import type { Times } from "./stored-part.js";
 
-interface PartState extends Part {
+interface PartState extends CatalogPart {
   readonly loose: number;
   readonly dropped: boolean;
   /** The format of the file. */
@@ -19,20 +19,20 @@ interface PartState extends Part {
 
 export interface CatalogParts {
   parts(): Promise<PartState[]>;
-  addPart(part: Part): Promise<void>;
+  addPart(part: CatalogPart): Promise<void>;
   /** In one step, the part keeps what is left of its span and a new part takes the rest. */
-  cutPart(part: Part, left: Pick<Part, "start" | "stop">, made: Part): Promise<void>;
+  cutPart(part: CatalogPart, left: Pick<CatalogPart, "start" | "stop">, made: CatalogPart): Promise<void>;
   /** The series that a part may hold, as of a version of its file. */
-  setHeld(part: Part, held: Uint8Array, file: string): Promise<void>;
+  setHeld(part: CatalogPart, held: Uint8Array, file: string): Promise<void>;
   /** The part now lies in another file, or in one that has been brought to this format. */
-  replacePart(part: Part): Promise<void>;
-  removePart(part: Pick<Part, "start" | "path">): Promise<void>;
+  replacePart(part: CatalogPart): Promise<void>;
+  removePart(part: Pick<CatalogPart, "start" | "path">): Promise<void>;
   /** Subtracts the flushes that a compaction has tidied up. */
   tighten(start: number, flushes: number): Promise<void>;
 }
 
 /** Replaces a dropped part that begins at the same time, should there be one. */
-const insertPart = ({ start, stop, path }: Part) => ({
+const insertPart = ({ start, stop, path }: CatalogPart) => ({
   sql: "insert or replace into part(start, stop, path, format) values (?, ?, ?, ?)",
   args: [BigInt(start), BigInt(stop), path, BigInt(partFormat)],
 });

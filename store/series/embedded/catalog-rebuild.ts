@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Client, Transaction } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
-import { catalogFormat, catalogSchema, partFormat, removalsOf } from "./catalog-schema.js";
+import { buildRemovals, catalogFormat, catalogSchema, partFormat } from "./catalog-schema.js";
 import { type Checkpoints, replaceCheckpoints } from "./checkpoints.js";
-import { type Month, monthOf } from "./months.js";
+import { type Month, toMonth } from "./months.js";
 import type { SeriesKey } from "./names.js";
 import { readNamesLog } from "./names-log.js";
 import { isBlank, storedSeries, storedTimes } from "./part-file.js";
@@ -20,7 +20,7 @@ export function partFiles(dir: string): { path: string; month: Month; generation
   return readdirSync(dir).flatMap((path) => {
     const [, year, month, generation = "1"] = partFile.exec(path) ?? [];
     if (year === undefined) return [];
-    const of = monthOf(Date.UTC(Number(year), Number(month) - 1) * 1000);
+    const of = toMonth(Date.UTC(Number(year), Number(month) - 1) * 1000);
     return [{ path, month: of, generation: Number(generation) }];
   });
 }
@@ -45,7 +45,7 @@ export async function fillCatalog(client: Client, dir: string, log: string): Pro
   for (const { path, month, generation } of partFiles(dir)) {
     // A cut that was killed leaves a file without points.
     if (await isBlank(join(dir, path))) continue;
-    const content = await contentOf(join(dir, path));
+    const content = await readContent(join(dir, path));
     for (const id of content?.series ?? []) inFiles.add(id);
     found.push({ path, generation, held: content === null ? month : content.held });
   }
@@ -118,7 +118,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
     }
     if (entry.kind === "removal") {
       await insert();
-      for (const statement of removalsOf([entry.scope])) await tx.execute(statement);
+      for (const statement of buildRemovals([entry.scope])) await tx.execute(statement);
     }
     if (rows.length >= rowsAtOnceMax) await insert();
   }
@@ -128,7 +128,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
 }
 
 /** What is in a file; null where it cannot be read. */
-async function contentOf(path: string): Promise<{ series: number[]; held: Times | null } | null> {
+async function readContent(path: string): Promise<{ series: number[]; held: Times | null } | null> {
   try {
     const client = await openFile(path, { query_only: 1 });
     try {

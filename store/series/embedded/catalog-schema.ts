@@ -40,14 +40,14 @@ export const catalogToFormat2 = [
  * A file of points and the span that it stands for: start taken, stop not (microseconds); `path` is a name in the
  * store's folder.
  */
-export interface Part {
+export interface CatalogPart {
   readonly start: number;
   readonly stop: number;
   readonly path: string;
 }
 
 /** These remove the names; the points are deleted later. */
-export function removalsOf(scopes: readonly RemovedScope[]): { sql: string; args: InValue[] }[] {
+export function buildRemovals(scopes: readonly RemovedScope[]): { sql: string; args: InValue[] }[] {
   const names = { device: [] as unknown[], field: [] as unknown[] };
   for (const scope of scopes) {
     const { tenant, productID } = scope;

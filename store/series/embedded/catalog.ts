@@ -6,17 +6,17 @@ import {
   type CatalogClient,
   type CatalogListeners,
   catalogPragmas,
-  formatOf,
-  guarded,
   markSuspect,
-  openLog,
+  openNamesLogOfCatalog,
+  readFormat,
   remakeCatalog,
+  watchForDamage,
   whyUnusable,
 } from "./catalog-file.js";
 import { type CatalogNames, createCatalogNames } from "./catalog-names.js";
 import { type CatalogParts, createCatalogParts } from "./catalog-parts.js";
 import { catalogFormat, catalogSchema, catalogToFormat2, edge, newerFormat } from "./catalog-schema.js";
-import { type Checkpoints, checkpointsOfRows, replaceCheckpoints, selectCheckpoints } from "./checkpoints.js";
+import { type Checkpoints, parseCheckpoints, replaceCheckpoints, selectCheckpoints } from "./checkpoints.js";
 import type { NamesLog } from "./names-log.js";
 import { inTransaction, openFile } from "./sqlite.js";
 import type { Times } from "./stored-part.js";
@@ -32,7 +32,7 @@ export interface GapRow {
   readonly series: number;
 }
 
-export interface Catalog extends CatalogNames, CatalogParts {
+export interface SeriesCatalog extends CatalogNames, CatalogParts {
   addGap(gap: Omit<GapRow, "id">): Promise<GapRow>;
   gaps(): Promise<GapRow[]>;
   removeGap(id: number): Promise<void>;
@@ -55,15 +55,15 @@ export interface Catalog extends CatalogNames, CatalogParts {
  * Opens the catalog; one that is damaged, or missing where there are files of points, is made again from names.log and
  * those files. @throws StoreError UNAVAILABLE when the folder was written by a newer version
  */
-export async function openCatalog(dir: string, listeners: CatalogListeners): Promise<Catalog> {
+export async function openCatalog(dir: string, listeners: CatalogListeners): Promise<SeriesCatalog> {
   const path = join(dir, "catalog.db");
   const fault = await whyUnusable(dir);
   if (fault !== null) await remakeCatalog(dir, fault, listeners.onDamage);
   const client = await openFile(path, catalogPragmas);
   try {
     await checkFormat(client);
-    const log = await openLog(join(dir, "names.log"), client);
-    return createCatalog(guarded(client, dir, listeners), log, (fault) =>
+    const log = await openNamesLogOfCatalog(join(dir, "names.log"), client);
+    return createCatalog(watchForDamage(client, dir, listeners), log, (fault) =>
       markSuspect(dir, fault, listeners.onDamage),
     );
   } catch (error) {
@@ -73,13 +73,17 @@ export async function openCatalog(dir: string, listeners: CatalogListeners): Pro
 }
 
 async function checkFormat(client: Client): Promise<void> {
-  const version = await formatOf(client);
+  const version = await readFormat(client);
   if (version > catalogFormat) throw newerFormat("catalog.db", version, catalogFormat);
   const steps = version === 1 ? catalogToFormat2 : [];
   await client.batch([...catalogSchema, ...steps, `pragma user_version = ${catalogFormat}`], "write");
 }
 
-function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: string) => void): Catalog {
+function createCatalog(
+  client: CatalogClient,
+  log: NamesLog,
+  suspect: (fault: string) => void,
+): SeriesCatalog {
   const { names, lastID } = createCatalogNames(client, log, log.lastID ?? 0);
   const parts = createCatalogParts(client);
 
@@ -128,7 +132,7 @@ function createCatalog(client: CatalogClient, log: NamesLog, suspect: (fault: st
         await tx.execute({ sql: "update part set dropped = 1 where stop <= ?", args: [BigInt(time)] });
         await tx.execute({ sql: "insert or replace into meta values ('floor', ?)", args: [BigInt(time)] });
       }),
-    checkpoints: async () => checkpointsOfRows((await client.execute(selectCheckpoints)).rows),
+    checkpoints: async () => parseCheckpoints((await client.execute(selectCheckpoints)).rows),
     floor: async () => {
       const { rows } = await client.execute(`select ${edge("value")} from meta where key = 'floor'`);
       return rows[0] === undefined ? undefined : Number(rows[0][0]);

@@ -8,7 +8,7 @@ import { StoreError } from "../../lib/errors.js";
 export type Checkpoints = ReadonlyMap<number, number>;
 
 /** The highest id of one shard counts. 0 is before the first of any. */
-export function checkpointsOf(ids: Iterable<number>): Checkpoints {
+export function createCheckpoints(ids: Iterable<number>): Checkpoints {
   const checkpoints = new Map<number, number>();
   for (const id of ids) {
     const shard = shardOfID(id);
@@ -21,7 +21,7 @@ export function checkpointsOf(ids: Iterable<number>): Checkpoints {
  * Of a shard, 0 before its first; with null of the only journal that the store follows.
  * @throws StoreError INVALID when null could mean several
  */
-export function checkpointOf(checkpoints: Checkpoints, shard: number | null): number {
+export function findCheckpoint(checkpoints: Checkpoints, shard: number | null): number {
   if (shard !== null) return checkpoints.get(shard) ?? 0;
   const [id = 0, ...others] = checkpoints.values();
   if (others.length === 0) return id;
@@ -37,8 +37,8 @@ const keys = "key = 'checkpoint' or key glob 'checkpoint/*'";
 
 export const selectCheckpoints = `select value from meta where ${keys}`;
 
-export const checkpointsOfRows = (rows: readonly Row[]): Checkpoints =>
-  checkpointsOf(rows.map((row) => Number(row[0])));
+export const parseCheckpoints = (rows: readonly Row[]): Checkpoints =>
+  createCheckpoints(rows.map((row) => Number(row[0])));
 
 /** Statements of one transaction; a shard that is missing goes back to its beginning. */
 export function replaceCheckpoints(checkpoints: Checkpoints): InStatement[] {

@@ -53,7 +53,7 @@ function lastSum(series: number, stop: number, sealed: Uint8Array): number {
 }
 
 /** Ids of the chunks of one file that were recently found intact. */
-export interface Verified {
+export interface VerifiedChunks {
   has(id: number, sum: number): boolean;
   add(id: number, sum: number): void;
 }
@@ -62,7 +62,7 @@ const trustedMs = 60_000;
 const trustedMax = 100_000;
 
 /** Chunks that are asked for again and again are verified once a minute. */
-export function createVerified(monotonic: () => number): Verified {
+export function createVerified(monotonic: () => number): VerifiedChunks {
   const sums = new Map<number, number>();
   let since = monotonic();
   return {

@@ -3,7 +3,7 @@
 import type { InStatement, Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { asError, StoreError } from "../../lib/errors.js";
-import { type ChunkHead, chunkSum, sealLast, type Verified } from "./checksums.js";
+import { type ChunkHead, chunkSum, sealLast, type VerifiedChunks } from "./checksums.js";
 import { type ChunkSpan, decodeChunk, encodeChunk } from "./chunks.js";
 import { firstTime, lastTime, type Run } from "./columns.js";
 import { whileBusy } from "./sqlite.js";
@@ -46,7 +46,7 @@ export async function listChunks(
       args: [BigInt(series), BigInt(range.start), BigInt(range.stop)],
     }),
   );
-  return rows.map(asStored);
+  return rows.map(toStoredChunk);
 }
 
 /** A chunk of few texts may still be long. */
@@ -66,14 +66,14 @@ export async function listTexts(
       args: [BigInt(series), BigInt(range.start), BigInt(range.stop)],
     }),
   );
-  return rows.map((row) => ({ ...asStored(row), bytes: Number(row[4]) }));
+  return rows.map((row) => ({ ...toStoredChunk(row), bytes: Number(row[4]) }));
 }
 
 /** How chunks are verified as they are loaded. */
 export interface Verifying {
   onFault(fault: ChunkFault): void;
   /** Chunks that need not be verified again. */
-  readonly verified?: Verified | undefined;
+  readonly verified?: VerifiedChunks | undefined;
 }
 
 /**
@@ -88,7 +88,7 @@ export async function loadChunks(
   { onFault, verified }: Verifying,
 ): Promise<{ id: number; run: Run }[]> {
   const loaded: { id: number; run: Run }[] = [];
-  for (const { span, row } of await rowsOf(db, chunks)) {
+  for (const { span, row } of await readChunkRows(db, chunks)) {
     let run: Run | Error | null =
       row instanceof Error ? row : decoded(row, { ...span, series }, text, verified);
     // It may have been written anew since it was listed: its row says what it is now.
@@ -129,7 +129,7 @@ async function loadAlone(
 }
 
 /** A row for each chunk, or why it cannot be read. Chunks that have since been removed are left out. */
-async function rowsOf(
+async function readChunkRows(
   db: Executor,
   chunks: readonly StoredChunk[],
 ): Promise<{ span: StoredChunk; row: Row | Error }[]> {
@@ -150,7 +150,8 @@ async function rowsOf(
   }
   // One page is bad: chunks on other pages can be read one by one.
   const found: { span: StoredChunk; row: Row | Error }[] = [];
-  for (const chunk of chunks.toSorted((a, b) => a.id - b.id)) found.push(...(await rowsOf(db, [chunk])));
+  for (const chunk of chunks.toSorted((a, b) => a.id - b.id))
+    found.push(...(await readChunkRows(db, [chunk])));
   return found;
 }
 
@@ -158,7 +159,7 @@ function decoded(
   row: Row,
   head: ChunkHead & { readonly id: number },
   text: boolean,
-  verified: Verified | undefined,
+  verified: VerifiedChunks | undefined,
 ): Run | Error {
   const data = row[2] as ArrayBuffer;
   if (row[1] !== null) {
@@ -176,12 +177,12 @@ function decoded(
 }
 
 /** Some of a series' points, at most one chunk of them. */
-export interface Piece {
+export interface ChunkPiece {
   readonly series: number;
   readonly run: Run;
 }
 
-export const newChunk = ({ series, run }: Piece): NewChunk => ({
+export const newChunk = ({ series, run }: ChunkPiece): NewChunk => ({
   series,
   start: firstTime(run),
   stop: lastTime(run),
@@ -209,7 +210,7 @@ export async function insertChunks(db: Executor, chunks: readonly NewChunk[]): P
 }
 
 /** Takes a damaged chunk out of its series; the row stays in the file, under the series' negated id. */
-export async function setChunkAside(db: Executor, id: number): Promise<void> {
+export async function quarantineChunkRow(db: Executor, id: number): Promise<void> {
   await db.execute({
     sql: "update chunk set series = -series where id = ? and series > 0",
     args: [BigInt(id)],
@@ -220,6 +221,6 @@ export async function deleteChunks(db: Executor, ids: readonly number[]): Promis
   if (ids.length > 0) await db.execute(`delete from chunk where id in (${ids.join()})`);
 }
 
-export function asStored(row: Row): StoredChunk {
+export function toStoredChunk(row: Row): StoredChunk {
   return { id: Number(row[0]), start: Number(row[1]), stop: Number(row[2]), points: Number(row[3]) };
 }

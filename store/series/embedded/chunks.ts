@@ -134,8 +134,8 @@ export function chunksToCompact<T extends { readonly points: number; readonly by
     for (const chunk of byID) {
       const { bytes: own = 0 } = chunk;
       const isSmall = chunk.points < below && own < smallTextBytes;
-      const room = points + chunk.points <= compactedPointsMax && bytes + own <= compactedTextBytesMax;
-      if (isSmall && room) {
+      const fits = points + chunk.points <= compactedPointsMax && bytes + own <= compactedTextBytesMax;
+      if (isSmall && fits) {
         run.push(chunk);
         points += chunk.points;
         bytes += own;

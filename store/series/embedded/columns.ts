@@ -9,7 +9,7 @@ export interface Run {
 }
 
 /** What a read asks for: the newest or the oldest points, of texts no more than so many bytes. */
-export interface Limits {
+export interface ReadLimits {
   readonly newest?: number | undefined;
   readonly oldest?: number | undefined;
   readonly bytesMax?: number | undefined;
@@ -66,7 +66,7 @@ export function clipRun(run: Run, start: number, stop: number): Run {
 }
 
 /** The newest (or oldest) of a run, as a read asks for; all when it asks for neither. */
-export function limitRun(run: Run, limits: Limits): Run {
+export function limitRun(run: Run, limits: ReadLimits): Run {
   const n = run.times.length;
   const wanted = limits.newest ?? limits.oldest;
   if (wanted === undefined) return run;

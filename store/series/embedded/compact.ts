@@ -1,6 +1,6 @@
 import type { Client } from "@libsql/client/sqlite3";
 import type { Clock } from "../../lib/clock.js";
-import type { Catalog } from "./catalog.js";
+import type { SeriesCatalog } from "./catalog.js";
 import {
   type ChunkFault,
   deleteChunks,
@@ -12,7 +12,7 @@ import {
 } from "./chunk-rows.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
 import { mergeAll, noTimeAbove, noTimeBelow } from "./columns.js";
-import type { Mender } from "./mender.js";
+import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
@@ -32,9 +32,9 @@ interface Compaction {
  * ended as soon as nothing has been written to it for ten minutes.
  */
 export function createCompaction(deps: {
-  catalog: Catalog;
+  catalog: SeriesCatalog;
   parts: Parts;
-  mender: Pick<Mender, "note">;
+  mender: Pick<Repair, "note">;
   clock: Clock;
 }): Compaction {
   const { catalog, parts, mender, clock } = deps;

@@ -72,14 +72,14 @@ async function copyParts(
 ): Promise<boolean> {
   for (const name of names) {
     const [source, target] = [join(from, name), join(to, name)];
-    const identity = await identityOf(source);
+    const identity = await readIdentity(source);
     if (identity === null) return false;
     if (copied.get(name) === identity) continue;
     await rm(target, { force: true });
     try {
       if (!(await reuse(source, target))) await copyDatabase(source, target, throttle);
     } catch (error) {
-      if ((await identityOf(source)) === identity) throw error;
+      if ((await readIdentity(source)) === identity) throw error;
       return false;
     }
     copied.set(name, identity);
@@ -88,7 +88,7 @@ async function copyParts(
 }
 
 /** Null if it is gone. */
-async function identityOf(path: string): Promise<string | null> {
+async function readIdentity(path: string): Promise<string | null> {
   const found = await stat(path, { bigint: true }).catch(() => null);
   return found === null ? null : `${found.dev}:${found.ino}`;
 }

@@ -3,7 +3,7 @@
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
-import type { Part } from "./catalog-schema.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import { listChunks, listTexts, loadChunks, type StoredChunk, type Verifying } from "./chunk-rows.js";
 import { overlapGroups } from "./chunks.js";
 import {
@@ -11,7 +11,6 @@ import {
   concatRuns,
   emptyRun,
   firstTime,
-  type Limits,
   lastTime,
   limitRun,
   mergeAll,
@@ -20,9 +19,10 @@ import {
   noTimeAbove,
   noTimeBelow,
   ownRun,
+  type ReadLimits,
   type Run,
 } from "./columns.js";
-import { checkLeft, type Left } from "./leaving.js";
+import { type CancelFlag, throwIfCancelled } from "./leaving.js";
 import type { SeriesInFiles } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
 import { textRuns } from "./text-runs.js";
@@ -32,10 +32,10 @@ interface FileRange {
   readonly id: number;
   readonly text: boolean;
   /** Ascending. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly CatalogPart[];
   readonly start: number;
   readonly stop: number;
-  readonly left: Left | null;
+  readonly left: CancelFlag | null;
 }
 
 /** The range [start, stop) without the points that are being removed. */
@@ -67,11 +67,11 @@ async function* fetchRuns(files: ReaderFiles, range: FileRange, newestFirst: boo
 
 async function* runsOf(
   { open, onFault, verified }: ReaderFiles,
-  part: Part,
+  part: CatalogPart,
   { id, text, start, stop, left }: FileRange,
   newestFirst: boolean,
 ): AsyncGenerator<Run> {
-  checkLeft(left);
+  throwIfCancelled(left);
   const db = await open(part);
   const verifying: Verifying = {
     onFault: (fault) => onFault(part, fault, fault.fault),
@@ -79,7 +79,7 @@ async function* runsOf(
   };
   if (text) {
     const load = async (chunks: readonly StoredChunk[]) => {
-      checkLeft(left);
+      throwIfCancelled(left);
       const loaded = await loadChunks(db, id, chunks, text, verifying);
       return loaded.map((chunk) => ({ id: chunk.id, run: clipRun(chunk.run, start, stop) }));
     };
@@ -88,7 +88,7 @@ async function* runsOf(
   const groups = overlapGroups(await listChunks(db, id, { start, stop }));
   if (newestFirst) groups.reverse();
   for (const batch of batches(groups)) {
-    checkLeft(left);
+    throwIfCancelled(left);
     const loaded = await loadChunks(db, id, batch.flat(), text, verifying);
     const runs = new Map(loaded.map((chunk) => [chunk.id, chunk.run]));
     for (const group of batch) {
@@ -125,7 +125,7 @@ export async function fetchMerged(
   source: ReaderFiles,
   range: FileRange,
   memory: Run | null,
-  limits: Limits,
+  limits: ReadLimits,
 ): Promise<Run> {
   const wanted = limits.newest ?? limits.oldest ?? Number.POSITIVE_INFINITY;
   const newestFirst = limits.newest !== undefined;

@@ -1,16 +1,16 @@
 /** One memtable on its way into the files. */
 
-import { createBreather } from "../../lib/turns.js";
-import type { Catalog } from "./catalog.js";
+import { createYielder } from "../../lib/turns.js";
+import type { SeriesCatalog } from "./catalog.js";
 import type { Checkpoints } from "./checkpoints.js";
 import { firstTime, lastTime, lowerBound, type Run, sliceRun } from "./columns.js";
 import type { Memtable } from "./memtable.js";
-import type { Mender } from "./mender.js";
-import { keyOf } from "./names.js";
+import type { Repair } from "./mender.js";
+import { parseSeriesName } from "./names.js";
 import { createPartBuffers } from "./part-buffers.js";
 import type { Parts } from "./parts.js";
-import type { Registry, SeriesEntry } from "./registry.js";
-import { both, DamagedPart, type StoredPart } from "./stored-part.js";
+import type { SeriesEntry, SeriesRegistry } from "./registry.js";
+import { DamagedPart, joinTimes, type StoredPart } from "./stored-part.js";
 
 export interface Flush {
   /** Writes what is not written yet. After a failure call it again: what was committed is not written twice. */
@@ -29,15 +29,15 @@ const topUpSeriesMax = 2000;
  */
 export function createFlush(deps: {
   memtable: Memtable;
-  registry: Registry;
-  catalog: Catalog;
+  registry: SeriesRegistry;
+  catalog: SeriesCatalog;
   parts: Parts;
-  mender: Mender;
+  mender: Repair;
   checkpoints: Checkpoints;
   floor: () => number;
 }): Flush {
   const { memtable, registry, catalog, parts, mender, checkpoints, floor } = deps;
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   const entries = memtable.slots().map((slot) => registry.bySlot(slot));
   const buffers = createPartBuffers({ parts, mender, topUp: entries.length <= topUpSeriesMax });
   let queue: SeriesEntry[] | undefined;
@@ -72,7 +72,7 @@ export function createFlush(deps: {
   async function finish(): Promise<void> {
     const touched = buffers.parts();
     for (const part of touched)
-      if (part.flushed !== undefined) part.flushed = both(part.flushed, part.coming);
+      if (part.flushed !== undefined) part.flushed = joinTimes(part.flushed, part.coming);
     await catalog.finishFlush(
       touched.map(({ start, flushed = null }) => ({ start, flushed })),
       checkpoints,
@@ -91,7 +91,7 @@ export function createFlush(deps: {
         if (entry !== undefined && !entry.removed) await take(entry);
         next++;
         await buffers.writeFull();
-        await breathe();
+        await yieldIfDue();
       }
       await buffers.writeAll();
       await finish();
@@ -100,13 +100,16 @@ export function createFlush(deps: {
 }
 
 /** Gives an id to each series that has none. */
-async function nameSeries(entries: readonly SeriesEntry[], catalog: Pick<Catalog, "ids">): Promise<void> {
-  const breathe = createBreather();
+async function nameSeries(
+  entries: readonly SeriesEntry[],
+  catalog: Pick<SeriesCatalog, "ids">,
+): Promise<void> {
+  const yieldIfDue = createYielder();
   const unnamed = entries.filter((entry) => entry.id === 0);
   for (let i = 0; i < unnamed.length; i += namedAtOnceMax) {
     const some = unnamed.slice(i, i + namedAtOnceMax);
-    const ids = await catalog.ids(some.map((entry) => keyOf(entry.name)));
+    const ids = await catalog.ids(some.map((entry) => parseSeriesName(entry.name)));
     for (const [j, entry] of some.entries()) entry.id = ids[j] ?? 0;
-    await breathe();
+    await yieldIfDue();
   }
 }

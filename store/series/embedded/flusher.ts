@@ -1,16 +1,16 @@
 import type { StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
 import type { Lock } from "../../lib/turns.js";
-import type { Catalog } from "./catalog.js";
+import type { SeriesCatalog } from "./catalog.js";
 import type { Checkpoints } from "./checkpoints.js";
-import { asStoreError } from "./failures.js";
+import { toSeriesError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
 import { createMemtable, type Memtable } from "./memtable.js";
-import type { Mender } from "./mender.js";
+import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
 import type { Progress } from "./progress.js";
 import type { WriterOptions } from "./protocol.js";
-import type { Registry } from "./registry.js";
+import type { SeriesRegistry } from "./registry.js";
 
 export interface Flusher {
   /** Where points go now. */
@@ -45,10 +45,10 @@ interface Running {
 /** Two memtables in turn: one takes points while the other is written out, which is kept until that succeeds. */
 export function createFlusher(deps: {
   options: WriterOptions;
-  registry: Registry;
-  catalog: Catalog;
+  registry: SeriesRegistry;
+  catalog: SeriesCatalog;
   parts: Parts;
-  mender: Mender;
+  mender: Repair;
   lock: Lock;
   progress: Progress;
   floor: () => number;
@@ -89,7 +89,7 @@ export function createFlusher(deps: {
       () => finish(current),
       (error: unknown) => {
         current.trying = false;
-        failed = asStoreError(error, "flush points");
+        failed = toSeriesError(error, "flush points");
         retry = setTimeout(attempt, current.delays.next().value, current);
         flushed();
         throw failed;

@@ -1,5 +1,5 @@
 import type { SeriesRef } from "../series.js";
-import { nameOf } from "./names.js";
+import { formatSeriesName } from "./names.js";
 import type { Definitions } from "./protocol.js";
 
 export interface Handles {
@@ -19,7 +19,7 @@ export function createHandles(): Handles {
     of: (series) => {
       const known = handles.get(series);
       if (known !== undefined) return known;
-      const name = nameOf(series);
+      const name = formatSeriesName(series);
       const handle = name === undefined ? -1 : next++;
       handles.set(series, handle);
       if (name !== undefined) names.push(name);

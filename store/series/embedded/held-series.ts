@@ -1,6 +1,6 @@
 /** Which series each part may hold, on record in the catalog before the first chunk of a series is in the part. */
 
-import type { Catalog } from "./catalog.js";
+import type { SeriesCatalog } from "./catalog.js";
 import type { StoredPart } from "./stored-part.js";
 import type { WriterFiles } from "./writer-files.js";
 
@@ -16,7 +16,7 @@ interface HeldSeries {
 }
 
 export function createHeldSeries(
-  catalog: Pick<Catalog, "setHeld">,
+  catalog: Pick<SeriesCatalog, "setHeld">,
   files: Pick<WriterFiles, "version">,
 ): HeldSeries {
   async function record(part: StoredPart): Promise<void> {

@@ -3,9 +3,9 @@ import { createLock } from "../../lib/turns.js";
 import type { Flusher } from "./flusher.js";
 import type { Progress } from "./progress.js";
 import type { WriteArgs } from "./protocol.js";
-import type { Registry } from "./registry.js";
+import type { SeriesRegistry } from "./registry.js";
 
-export interface Intake {
+export interface PointIntake {
   /** Answers once the points are in the memtable; while both tables are full, the batch waits for the flush. */
   write(args: WriteArgs): Promise<null>;
   /** Lets waiting batches in as far as there is room. */
@@ -23,7 +23,11 @@ interface Batch {
   readonly reject: (error: StoreError) => void;
 }
 
-export function createIntake(deps: { registry: Registry; flusher: Flusher; progress: Progress }): Intake {
+export function createPointIntake(deps: {
+  registry: SeriesRegistry;
+  flusher: Flusher;
+  progress: Progress;
+}): PointIntake {
   const { registry, flusher, progress } = deps;
   const turns = createLock();
   let waiting: Batch[] = [];

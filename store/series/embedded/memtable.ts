@@ -1,9 +1,9 @@
 /** The newest points, held in memory until they are written to files. */
 
 import { textsWithin } from "../../lib/text-bytes.js";
-import { type Limits, noTimeAbove, noTimeBelow, type Run } from "./columns.js";
+import { noTimeAbove, noTimeBelow, type ReadLimits, type Run } from "./columns.js";
 
-interface MemtableRange extends Limits {
+interface MemtableRange extends ReadLimits {
   readonly start?: number | undefined;
   readonly stop?: number | undefined;
 }

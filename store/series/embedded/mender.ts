@@ -3,16 +3,16 @@ import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import type { Damage } from "../../files/damage.js";
 import { isDamage } from "../../files/database-faults.js";
-import { putAside } from "../../files/database-file.js";
-import type { Catalog, GapRow } from "./catalog.js";
-import { type ChunkFault, loadChunks, setChunkAside } from "./chunk-rows.js";
+import { quarantineFile } from "../../files/database-file.js";
+import type { GapRow, SeriesCatalog } from "./catalog.js";
+import { type ChunkFault, loadChunks, quarantineChunkRow } from "./chunk-rows.js";
 import type { Gap } from "./gaps.js";
 import type { Parts } from "./parts.js";
 import { salvageFile } from "./salvage.js";
 import { lostWith, type StoredPart } from "./stored-part.js";
 
 /** Puts damaged chunks and files aside, reports them, and records which points have to be written again. */
-export interface Mender {
+export interface Repair {
   /** A chunk that could not be read, to be put aside at the next step. */
   note(part: StoredPart, fault: ChunkFault): void;
   /** What a reader left out of an answer: a chunk, or (null) something else of the part. */
@@ -23,13 +23,13 @@ export interface Mender {
   move(part: StoredPart, fault: string): Promise<void>;
 }
 
-export function createMender(deps: {
+export function createRepair(deps: {
   dir: string;
-  catalog: Catalog;
+  catalog: SeriesCatalog;
   parts: Parts;
   onDamage: (damage: Damage) => void;
   onGap: (gap: Gap) => void;
-}): Mender {
+}): Repair {
   const { dir, catalog, parts, onDamage, onGap } = deps;
   const chunks = new Map<string, { part: StoredPart; fault: ChunkFault }>();
   const givenUp = new Map<StoredPart, string>();
@@ -38,12 +38,12 @@ export function createMender(deps: {
   async function withGap(gap: Omit<GapRow, "id">, work: () => Promise<void>): Promise<void> {
     const row = await catalog.addGap(gap);
     await work();
-    const named = await gapOf(catalog, row);
+    const named = await toGap(catalog, row);
     if (named === null) await catalog.removeGap(row.id);
     else onGap(named);
   }
 
-  async function putChunkAside(part: StoredPart, chunk: ChunkFault): Promise<void> {
+  async function quarantineChunk(part: StoredPart, chunk: ChunkFault): Promise<void> {
     const { id, series, start, stop, points, fault } = chunk;
     const text = await catalog.isText(series);
     const size = await parts.use(part, (client) => chunkBytes(client, id));
@@ -60,7 +60,7 @@ export function createMender(deps: {
     const what = `chunk ${id} of series ${of}, ${span}: ${fault}; its ${points} points are left out until kept messages bring them again`;
     onDamage({ part: "series", file: join(dir, part.path), what, lostBytes: size });
     await withGap({ start, stop: stop + 1, series }, () =>
-      parts.use(part, (client) => setChunkAside(client, id)),
+      parts.use(part, (client) => quarantineChunkRow(client, id)),
     );
   }
 
@@ -77,8 +77,8 @@ export function createMender(deps: {
     );
     const { start, stop } = lostWith(part);
     await withGap({ start, stop, series: 0 }, () => parts.replace(part, path));
-    const aside = existsSync(join(dir, old)) ? await putAside(join(dir, old)) : null;
-    const where = aside === null ? "" : `; put aside as ${aside}`;
+    const quarantined = existsSync(join(dir, old)) ? await quarantineFile(join(dir, old)) : null;
+    const where = quarantined === null ? "" : `; put aside as ${quarantined}`;
     const span = spanText(start, stop);
     const what = `${fault}${where}; ${saved.chunks} sound chunks now lie in ${path}, its other points of ${span} are left out`;
     const lostBytes = Math.max(0, sizeBefore - saved.bytes);
@@ -99,7 +99,7 @@ export function createMender(deps: {
     if (chunk === undefined) return false;
     const [key, { part, fault }] = chunk;
     chunks.delete(key);
-    if (parts.list().includes(part)) await putChunkAside(part, fault);
+    if (parts.list().includes(part)) await quarantineChunk(part, fault);
     return true;
   }
 
@@ -120,7 +120,7 @@ export function createMender(deps: {
 }
 
 /** A gap with the name of its series, whose points are then looked for elsewhere; null where the series was removed. */
-export async function gapOf(catalog: Pick<Catalog, "nameOf">, row: GapRow): Promise<Gap | null> {
+export async function toGap(catalog: Pick<SeriesCatalog, "nameOf">, row: GapRow): Promise<Gap | null> {
   const { id, start, stop, series } = row;
   if (series === 0) return { id, start, stop, series: null };
   const name = await catalog.nameOf(series);

@@ -9,7 +9,7 @@ export interface Month {
 const microsecondsPerMs = 1000;
 
 /** The UTC month that holds `time` (microseconds; a safe integer, so years 1684 to 2255). */
-export function monthOf(time: number): Month {
+export function toMonth(time: number): Month {
   const date = new Date(Math.floor(time / microsecondsPerMs));
   const year = date.getUTCFullYear();
   const month = date.getUTCMonth();

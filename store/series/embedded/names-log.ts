@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { crc32 } from "../../lib/crc32.js";
-import { type Checkpoints, checkpointsOf } from "./checkpoints.js";
+import { type Checkpoints, createCheckpoints } from "./checkpoints.js";
 import type { RemovedScope, SeriesKey } from "./names.js";
 
 /**
@@ -42,7 +42,7 @@ export function openNamesLog(path: string): NamesLog {
   // A kill may have cut the last line: it must not spoil the next one.
   let lines: string[] = isTorn ? ["\n"] : [];
   const add = (...said: unknown[]): void => {
-    lines.push(lineOf(JSON.stringify(said)));
+    lines.push(formatLine(JSON.stringify(said)));
   };
   return {
     lastID,
@@ -89,13 +89,13 @@ export async function* readNamesLog(path: string, onDamage: () => void): AsyncGe
   }
 }
 
-function lineOf(text: string): string {
+function formatLine(text: string): string {
   return `${crc32(Buffer.from(text)).toString(16).padStart(8, "0")} ${text}\n`;
 }
 
 function said(line: string): unknown[] | null {
   const text = line.slice(9);
-  if (lineOf(text) !== `${line}\n`) return null;
+  if (formatLine(text) !== `${line}\n`) return null;
   return JSON.parse(text) as unknown[];
 }
 
@@ -113,7 +113,7 @@ function parseLine(line: string): NamesEntry | null {
   }
   if (kind !== "c") return null;
   const [first, , ...others] = rest.map(Number);
-  return { kind: "checkpoints", checkpoints: checkpointsOf([first ?? 0, ...others]) };
+  return { kind: "checkpoints", checkpoints: createCheckpoints([first ?? 0, ...others]) };
 }
 
 /** Reads only the end of the log, which may be long: every checkpoint gives the highest id before it. */

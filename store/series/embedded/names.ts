@@ -12,12 +12,18 @@ const unstorable = /[\0\p{Surrogate}]/u;
  * A series' name as one string, of which the writer keeps hundreds of thousands; undefined when a file could not hold
  * the name.
  */
-export function nameOf({ tenant, productID, deviceID, field, kind }: SeriesRef): string | undefined {
+export function formatSeriesName({
+  tenant,
+  productID,
+  deviceID,
+  field,
+  kind,
+}: SeriesRef): string | undefined {
   if ([productID, deviceID, field].some((part) => unstorable.test(part))) return undefined;
   return `${tenant}\0${productID}\0${deviceID}\0${field}\0${kind}`;
 }
 
-export function keyOf(name: string): SeriesKey {
+export function parseSeriesName(name: string): SeriesKey {
   const [tenant, productID = "", deviceID = "", field = "", kind] = name.split("\0");
   return { tenant: Number(tenant), productID, deviceID, field, kind: kind as Kind };
 }
@@ -28,7 +34,7 @@ export function nameOfDevice({ tenant, productID, deviceID }: DeviceKey): string
 }
 
 /** `nameOfDevice` of the device whose series has the name. */
-export function deviceOf(name: string): string {
+export function parseDeviceName(name: string): string {
   let end = 0;
   for (let part = 0; part < 3; part++) end = name.indexOf("\0", end) + 1;
   return name.slice(0, end);

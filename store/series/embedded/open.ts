@@ -10,7 +10,7 @@ import { packBatch, packColumns } from "./batch.js";
 import type { Gap } from "./gaps.js";
 import { createHandles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
-import { createQuestions, questionsPerReader } from "./questions.js";
+import { createLibsqlReader, queriesPerReader } from "./questions.js";
 import { createRemovalCalls } from "./removal-calls.js";
 import { startThreads } from "./threads.js";
 
@@ -67,11 +67,11 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     listeners: options,
   });
   const { ask, readers } = threads;
-  const semaphore = createQuerySemaphore(questionsPerReader * Math.max(1, readersMax));
+  const semaphore = createQuerySemaphore(queriesPerReader * Math.max(1, readersMax));
   const deps = { handles, ask, readers, semaphore };
 
   async function write<R>({ args, refused }: { args: WriteArgs; refused: R }): Promise<R> {
-    await ask("write", args, { transfer: buffersOf(args) });
+    await ask("write", args, { transfer: listBuffers(args) });
     return refused;
   }
 
@@ -84,8 +84,8 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
     flush: async () => {
       await ask("flush", null);
     },
-    ...createQuestions(deps, null),
-    under: (signal) => createQuestions(deps, signal),
+    ...createLibsqlReader(deps, null),
+    under: (signal) => createLibsqlReader(deps, signal),
     ...createRemovalCalls(threads),
     close: threads.close,
     files: {
@@ -98,6 +98,6 @@ export async function openLibsqlSeriesStore(options: LibsqlSeriesOptions): Promi
 }
 
 /** The buffers of a batch's columns, which may share them. */
-const buffersOf = ({ handles, times, values }: WriteArgs): ArrayBuffer[] => [
+const listBuffers = ({ handles, times, values }: WriteArgs): ArrayBuffer[] => [
   ...new Set([handles, times, values].map((column) => column.buffer as ArrayBuffer)),
 ];

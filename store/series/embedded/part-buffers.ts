@@ -2,20 +2,20 @@
 
 import type { Transaction } from "@libsql/client/sqlite3";
 import { systemClock } from "../../lib/clock.js";
-import { createBreather } from "../../lib/turns.js";
+import { createYielder } from "../../lib/turns.js";
 import {
-  asStored,
   type ChunkFault,
+  type ChunkPiece,
   deleteChunks,
   insertChunks,
   loadChunks,
   type NewChunk,
   newChunk,
-  type Piece,
+  toStoredChunk,
 } from "./chunk-rows.js";
 import { chunkPointsMax, cutIntoChunks } from "./chunks.js";
 import { mergeRuns, type Run } from "./columns.js";
-import type { Mender } from "./mender.js";
+import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
 import { inTransaction } from "./sqlite.js";
 import { DamagedPart, type StoredPart } from "./stored-part.js";
@@ -31,7 +31,7 @@ interface PartBuffers {
 
 interface PartBuffer {
   readonly part: StoredPart;
-  pieces: Piece[];
+  pieces: ChunkPiece[];
   bytes: number;
 }
 
@@ -44,11 +44,11 @@ const pieceBytes = 512;
 /** @param topUp whether a series' chunk that comes alone is joined to the series' newest one in the file */
 export function createPartBuffers(deps: {
   parts: Pick<Parts, "hold" | "use">;
-  mender: Pick<Mender, "move" | "note">;
+  mender: Pick<Repair, "move" | "note">;
   topUp: boolean;
 }): PartBuffers {
   const { parts, mender, topUp } = deps;
-  const breathe = createBreather();
+  const yieldIfDue = createYielder();
   const buffers = new Map<StoredPart, PartBuffer>();
 
   async function writeOut(target: PartBuffer): Promise<void> {
@@ -70,7 +70,7 @@ export function createPartBuffers(deps: {
     part.bytes += target.bytes;
     target.pieces = [];
     target.bytes = 0;
-    await breathe();
+    await yieldIfDue();
   }
 
   function insertInto({ part, pieces }: PartBuffer): Promise<void> {
@@ -80,7 +80,7 @@ export function createPartBuffers(deps: {
 
   async function insertPieces(
     tx: Transaction,
-    pieces: readonly Piece[],
+    pieces: readonly ChunkPiece[],
     onFault: (fault: ChunkFault) => void,
   ): Promise<void> {
     let rows: NewChunk[] = [];
@@ -94,7 +94,7 @@ export function createPartBuffers(deps: {
       await insertChunks(tx, rows);
       rows = [];
       bytes = 0;
-      await breathe();
+      await yieldIfDue();
     }
     await insertChunks(tx, rows);
   }
@@ -109,7 +109,7 @@ export function createPartBuffers(deps: {
       buffers.set(part, target);
       for (const run of cutIntoChunks(points)) {
         target.pieces.push({ series, run });
-        target.bytes += bytesOf(run);
+        target.bytes += countBytes(run);
       }
     },
     writeFull: async () => {
@@ -129,7 +129,11 @@ export function createPartBuffers(deps: {
  * The piece together with its series' newest chunk, which it replaces, while both fit one chunk. Only the chunk
  * of the highest id may move up so: any other would begin to win over chunks written after it.
  */
-async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFault) => void): Promise<Piece> {
+async function filledUp(
+  tx: Transaction,
+  piece: ChunkPiece,
+  onFault: (fault: ChunkFault) => void,
+): Promise<ChunkPiece> {
   if (piece.run.times.length > chunkPointsMax / 2) return piece;
   const { rows } = await tx.execute({
     sql: `select id, start, stop, n from chunk where id = (select max(id) from chunk where series = ?1)
@@ -138,7 +142,7 @@ async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFau
   });
   const [row] = rows;
   if (row === undefined) return piece;
-  const [last] = await loadChunks(tx, piece.series, [asStored(row)], Array.isArray(piece.run.values), {
+  const [last] = await loadChunks(tx, piece.series, [toStoredChunk(row)], Array.isArray(piece.run.values), {
     onFault,
   });
   if (last === undefined) return piece;
@@ -147,7 +151,7 @@ async function filledUp(tx: Transaction, piece: Piece, onFault: (fault: ChunkFau
 }
 
 /** The memory that a piece takes: with three points a series that is mostly the piece itself. */
-function bytesOf(run: Run): number {
+function countBytes(run: Run): number {
   const { values } = run;
   const text = Array.isArray(values) ? values.reduce((total, value) => total + value.length, 0) : 0;
   return pieceBytes + run.times.length * 16 + text;

@@ -36,7 +36,7 @@ const readerPragmas: Pragmas = { query_only: 1, cache_size: -1024 };
 export async function openPartFile(path: string, isNew: boolean): Promise<Client> {
   const client = await openFile(path, writerPragmas);
   try {
-    const version = await formatOf(client, path);
+    const version = await readPartFormat(client, path);
     if (version === 0 && !isNew) throw lostFormat(path);
     if (version < partFormat) {
       const steps = version === 0 ? schema : toFormat2;
@@ -58,7 +58,7 @@ export async function isBlank(path: string): Promise<boolean> {
   try {
     const client = await openFile(path, { query_only: 1 });
     try {
-      const isOurs = (await formatOf(client, path)) > 0;
+      const isOurs = (await readPartFormat(client, path)) > 0;
       const { rows } = await client.execute("select 1 from sqlite_master limit 1");
       if (rows.length === 0) return true;
       return isOurs && (await client.execute("select 1 from chunk limit 1")).rows.length === 0;
@@ -77,7 +77,7 @@ export async function openPartFileToRead(path: string): Promise<Client> {
   if (!existsSync(path)) throw new StoreError("CORRUPT", `cannot open ${path}: it is missing`);
   const client = await openFile(path, readerPragmas);
   try {
-    const version = await whileBusy(() => formatOf(client, path));
+    const version = await whileBusy(() => readPartFormat(client, path));
     if (version < partFormat) throw lostFormat(path);
     return client;
   } catch (error) {
@@ -89,14 +89,14 @@ export async function openPartFileToRead(path: string): Promise<Client> {
 const lostFormat = (path: string): StoreError =>
   new StoreError("CORRUPT", `cannot open ${path}: it has lost its format`);
 
-async function formatOf(client: Client, path: string): Promise<number> {
+async function readPartFormat(client: Client, path: string): Promise<number> {
   const version = Number((await client.execute("pragma user_version")).rows[0]?.[0] ?? 0);
   if (version > partFormat) throw newerFormat(path, version, partFormat);
   return version;
 }
 
 /** How many points a file holds, and the time of the oldest. */
-export async function pointsOf(db: Client): Promise<RemovedPoints> {
+export async function countPoints(db: Client): Promise<RemovedPoints> {
   const { rows } = await db.execute("select sum(n), min(start) from chunk where series > 0");
   const [points = null, oldest = null] = [rows[0]?.[0], rows[0]?.[1]];
   return { points: Number(points ?? 0), oldest: oldest === null ? null : Number(oldest) };

@@ -1,7 +1,7 @@
 /** The parts in memory, by time: which one stands for a time, and where none does. */
 
 import { earliestTime, latestTime } from "../../lib/time-range.js";
-import type { Part } from "./catalog-schema.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import type { StoredPart } from "./stored-part.js";
 
 export interface PartList {
@@ -10,12 +10,12 @@ export interface PartList {
   /** The part that stands for a time; undefined where none does. */
   at(time: number): StoredPart | undefined;
   /** The stretch without a part around a time for which none stands. */
-  vacancy(time: number): Pick<Part, "start" | "stop">;
+  vacancy(time: number): Pick<CatalogPart, "start" | "stop">;
   add(part: StoredPart): void;
   /** The parts of [start, stop) that may hold the series, ascending. */
   holding(series: number, start: number, stop: number): StoredPart[];
   /** Takes every part that ends at or before `time` off the list; its name stays taken until its file is unlinked. */
-  retire(time: number): Part[];
+  retire(time: number): CatalogPart[];
   unlinked(path: string): void;
   /** No new part may have this name. */
   isTaken(path: string): boolean;
@@ -24,7 +24,7 @@ export interface PartList {
 /** @param onChange told of every new list */
 export function createPartList(
   loaded: readonly StoredPart[],
-  onChange: (parts: readonly Part[]) => void,
+  onChange: (parts: readonly CatalogPart[]) => void,
 ): PartList {
   let parts = loaded;
   /** Files that are retired and not unlinked yet. */

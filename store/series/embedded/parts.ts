@@ -5,23 +5,23 @@ import type { Client } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { headFault } from "../../files/database-file.js";
 import type { RemovedPoints } from "../series.js";
-import type { Catalog } from "./catalog.js";
-import { type Part, partFormat } from "./catalog-schema.js";
+import type { SeriesCatalog } from "./catalog.js";
+import { type CatalogPart, partFormat } from "./catalog-schema.js";
 import { createHeldSeries } from "./held-series.js";
-import { pointsOf } from "./part-file.js";
+import { countPoints } from "./part-file.js";
 import { createPartList } from "./part-list.js";
-import { createPlacement, type Standing } from "./placement.js";
+import { createPlacement, type OpenPart } from "./placement.js";
 import { decodeSeriesSet } from "./series-set.js";
-import { both, type StoredPart, unknownPart } from "./stored-part.js";
+import { joinTimes, type StoredPart, unknownPart } from "./stored-part.js";
 import { createWriterFiles, useFile, type WriterFiles } from "./writer-files.js";
 
 /** Spans of time that do not overlap, ascending. */
 export interface Parts {
   list(): readonly StoredPart[];
   /** The part that stands for a time already; null where one must first be made, cut off or looked at. */
-  standing(time: number): Standing | null;
+  standing(time: number): OpenPart | null;
   /** The same, made or cut off where necessary; readers hear of it before its first point leaves the memtable. */
-  ensure(time: number): Promise<Standing>;
+  ensure(time: number): Promise<OpenPart>;
   /** Points of [low, high] (both included) are on their way into the part. */
   expect(part: StoredPart, low: number, high: number): void;
   /** Must be called before the first chunk of a series is written into the part. */
@@ -41,10 +41,10 @@ export interface Parts {
   /** Why the file of a part cannot be what was written, as far as its folder shows; null when all is well. */
   missing(part: StoredPart): string | null;
   /** Takes every part that ends at or before `time` off the list. */
-  retire(time: number): Part[];
+  retire(time: number): CatalogPart[];
   /** What a retired part holds, as far as it can be read. */
-  contents(part: Part): Promise<RemovedPoints>;
-  unlink(part: Part): Promise<void>;
+  contents(part: CatalogPart): Promise<RemovedPoints>;
+  unlink(part: CatalogPart): Promise<void>;
   /** Closes the files, then puts their present versions on record. */
   close(): Promise<void>;
 }
@@ -52,9 +52,9 @@ export interface Parts {
 /** @param partBytesMin a span is cut only where its file has so much: sparse points stay together */
 export async function openParts(deps: {
   dir: string;
-  catalog: Catalog;
+  catalog: SeriesCatalog;
   partBytesMin: number;
-  onChange: (parts: readonly Part[]) => void;
+  onChange: (parts: readonly CatalogPart[]) => void;
 }): Promise<Parts> {
   const { dir, catalog, partBytesMin, onChange } = deps;
   const files = createWriterFiles(dir);
@@ -69,7 +69,7 @@ export async function openParts(deps: {
     standing,
     ensure,
     expect: (part, low, high) => {
-      part.coming = both(part.coming, { low, high });
+      part.coming = joinTimes(part.coming, { low, high });
     },
     hold: held.add,
     looked: held.looked,
@@ -91,7 +91,7 @@ export async function openParts(deps: {
     contents: async ({ path }) => {
       if (files.missing(path) !== null) return { points: 0, oldest: null };
       try {
-        return await pointsOf(await files.open(path));
+        return await countPoints(await files.open(path));
       } catch (error) {
         if (!isDamage(error)) throw error;
         return { points: 0, oldest: null };
@@ -108,13 +108,17 @@ export async function openParts(deps: {
   };
 }
 
-async function unlink(part: Part, catalog: Pick<Catalog, "removePart">, files: WriterFiles): Promise<void> {
+async function unlink(
+  part: CatalogPart,
+  catalog: Pick<SeriesCatalog, "removePart">,
+  files: WriterFiles,
+): Promise<void> {
   await files.delete(part.path);
   await catalog.removePart(part);
 }
 
 /** The parts that the catalog lists. Those that retention had dropped when it was killed are unlinked. */
-async function loadParts(dir: string, catalog: Catalog, files: WriterFiles): Promise<StoredPart[]> {
+async function loadParts(dir: string, catalog: SeriesCatalog, files: WriterFiles): Promise<StoredPart[]> {
   const parts: StoredPart[] = [];
   for (const { dropped, format, start, stop, path, loose, held, file, flushed } of await catalog.parts()) {
     if (dropped) {

@@ -1,30 +1,30 @@
 /** Which part takes the points of a time: one that stands for it, or one that is made or cut off for it. */
 
-import type { Catalog } from "./catalog.js";
-import { monthOf } from "./months.js";
+import type { SeriesCatalog } from "./catalog.js";
+import { toMonth } from "./months.js";
 import { storedTimes } from "./part-file.js";
 import type { PartList } from "./part-list.js";
 import { createSeriesSet } from "./series-set.js";
-import { both, type StoredPart, unknownPart } from "./stored-part.js";
+import { joinTimes, type StoredPart, unknownPart } from "./stored-part.js";
 import { useFile, type WriterFiles } from "./writer-files.js";
 
 /** A part that takes a time, and all later times before `until`. */
-export interface Standing {
+export interface OpenPart {
   readonly part: StoredPart;
   readonly until: number;
 }
 
 interface Placement {
   /** The part that stands for a time already; null where one must first be made, cut off or looked at. */
-  standing(time: number): Standing | null;
+  standing(time: number): OpenPart | null;
   /** The same, made or cut off where necessary; readers hear of it before its first point leaves the memtable. */
-  ensure(time: number): Promise<Standing>;
+  ensure(time: number): Promise<OpenPart>;
 }
 
 /** @param partBytesMin a span is cut only where its file has so much: sparse points stay together */
 export function createPlacement(deps: {
   list: PartList;
-  catalog: Pick<Catalog, "addPart" | "cutPart">;
+  catalog: Pick<SeriesCatalog, "addPart" | "cutPart">;
   files: WriterFiles;
   partBytesMin: number;
 }): Placement {
@@ -44,20 +44,20 @@ export function createPlacement(deps: {
     return part;
   }
 
-  function standing(time: number): Standing | null {
+  function standing(time: number): OpenPart | null {
     const part = list.at(time);
-    return part === undefined ? null : standingOf(part, time, partBytesMin);
+    return part === undefined ? null : findOpenPart(part, time, partBytesMin);
   }
 
-  async function ensure(time: number): Promise<Standing> {
+  async function ensure(time: number): Promise<OpenPart> {
     const part = list.at(time);
     if (part === undefined) await fill(time);
     else if (part.bytes >= partBytesMin) {
       if (part.stored === undefined) part.stored = await useFile(files, part, storedTimes);
-      const times = both(part.stored, part.coming);
+      const times = joinTimes(part.stored, part.coming);
       if (standing(time) === null && times !== null) {
-        const first = monthOf(times.low).start;
-        await cut(part, time, time < first ? first : monthOf(time).start);
+        const first = toMonth(times.low).start;
+        await cut(part, time, time < first ? first : toMonth(time).start);
       }
     }
     const found = standing(time);
@@ -93,12 +93,12 @@ export function createPlacement(deps: {
  * How far the part takes points from `time` on, a time in its span: to its end while it is small, then only within
  * the months that it holds points of. Null where it must first be cut or looked at.
  */
-function standingOf(part: StoredPart, time: number, partBytesMin: number): Standing | null {
+function findOpenPart(part: StoredPart, time: number, partBytesMin: number): OpenPart | null {
   if (part.bytes < partBytesMin) return { part, until: part.stop };
   if (part.stored === undefined) return null;
-  const times = both(part.stored, part.coming);
-  if (times === null) return { part, until: Math.min(part.stop, monthOf(time).stop) };
-  const after = monthOf(times.high).stop;
-  if (time >= after || time < monthOf(times.low).start) return null;
+  const times = joinTimes(part.stored, part.coming);
+  if (times === null) return { part, until: Math.min(part.stop, toMonth(time).stop) };
+  const after = toMonth(times.high).stop;
+  if (time >= after || time < toMonth(times.low).start) return null;
   return { part, until: Math.min(part.stop, after) };
 }

@@ -18,7 +18,7 @@ interface ShardProgress extends Pick<Progress, "begin"> {
  * Follows overlapping batches of several journals: the checkpoint of a shard stays below each of its batches that is
  * open or has failed, until a call with the same `through` succeeds. Those of other shards do not hold it back.
  */
-export function createProgress(checkpoints: Checkpoints): Progress {
+export function createReadProgress(checkpoints: Checkpoints): Progress {
   const shards = new Map<number, ShardProgress>();
   let settled = checkpoints;
 

@@ -2,11 +2,11 @@ import type { Damage } from "../../files/damage.js";
 import type { StoreErrorCode } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
 import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange, RemovedPoints } from "../series.js";
-import type { Part } from "./catalog-schema.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import type { ChunkFault } from "./chunk-rows.js";
 import type { Run } from "./columns.js";
 import type { Gap } from "./gaps.js";
-import type { Left } from "./leaving.js";
+import type { CancelFlag } from "./leaving.js";
 import type { RemovedScope } from "./names.js";
 
 /** A call that crosses threads: arguments and answer. */
@@ -40,11 +40,11 @@ export interface FindAnswer {
   /** Points before this time are being removed and must not be answered. */
   readonly floor: number;
   /** The parts of the range that may hold the series, ascending; with `before` also the earlier ones. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly CatalogPart[];
 }
 
 /** A part that may hold some of the series that are asked for: bit i % 8 of byte i / 8 stands for the i-th. */
-export interface PartOfSome extends Part {
+export interface PartOfSome extends CatalogPart {
   readonly has: Uint8Array;
 }
 
@@ -72,9 +72,9 @@ export type WriterCalls = {
   /** The points of a gap have been written again, as far as possible. */
   endGap: { args: number; answer: null };
   /** Hides points older than the time and takes whole parts off the list: readers must close these. */
-  retire: { args: number; answer: readonly Part[] };
+  retire: { args: number; answer: readonly CatalogPart[] };
   /** Unlinks the retired parts and trims the part that spans the time. */
-  dropOld: { args: { time: number; retired: readonly Part[] }; answer: RemovedPoints };
+  dropOld: { args: { time: number; retired: readonly CatalogPart[] }; answer: RemovedPoints };
   close: { args: null; answer: null };
 };
 
@@ -84,9 +84,9 @@ export interface SeriesInFiles {
   readonly memory: Run | null;
   readonly floor: number;
   /** The parts that the range touches, ascending. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly CatalogPart[];
   /** Null where the asker stays. */
-  readonly left: Left | null;
+  readonly left: CancelFlag | null;
 }
 
 export type ReaderCalls = {
@@ -99,7 +99,7 @@ export type ReaderCalls = {
       arithmetic: Arithmetic | null;
       before: LastPoint | null;
       /** Parts before the range, ascending: where the point before it may lie. */
-      earlier: readonly Part[];
+      earlier: readonly CatalogPart[];
     };
     /** Null where the point before the range has no result, so that an increase cannot begin from it. */
     answer: ArithmeticAnswer | null;
@@ -114,7 +114,7 @@ export type ReaderCalls = {
       texts: readonly boolean[];
       parts: readonly PartOfSome[];
       floor: number;
-      left: Left | null;
+      left: CancelFlag | null;
     };
     answer: (LastPoint | null)[];
   };
@@ -143,7 +143,7 @@ export type WriterEvent =
   | { readonly event: "ready" }
   /** The store could not be opened; the thread ends. */
   | { readonly event: "failed"; readonly code: StoreErrorCode; readonly message: string }
-  | { readonly event: "parts"; readonly parts: readonly Part[] }
+  | { readonly event: "parts"; readonly parts: readonly CatalogPart[] }
   | { readonly event: "damage"; readonly damage: Damage }
   | { readonly event: "gap"; readonly gap: Gap }
   /** The catalog is damaged: the next start makes it again. The thread ends. */

@@ -9,16 +9,16 @@ import type {
   Columns,
   ExtremesQuery,
   ReadRange,
-  SeriesQuestions,
+  SeriesReader,
   SeriesRef,
 } from "../series.js";
 import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
-import { checkLeft, type Left, whileStaying } from "./leaving.js";
+import { type CancelFlag, runCancellable, throwIfCancelled } from "./leaving.js";
 import type { FindAnswer, LastPoint, ReaderCalls, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 
-interface QuestionsDeps {
+interface ReaderDeps {
   readonly handles: Handles;
   /** A call of the writer. */
   ask<N extends "find" | "findLast">(
@@ -34,7 +34,7 @@ interface QuestionsDeps {
 const readsAtOnce = 4;
 
 /** Questions admitted at once for each reader thread: one is worked on, another is ready. */
-export const questionsPerReader = 2;
+export const queriesPerReader = 2;
 
 /**
  * A question is admitted before the writer names its files, so that it then goes to a reader at once: a reader answers
@@ -42,14 +42,14 @@ export const questionsPerReader = 2;
  *
  * @param signal aborted once the asker has left, after which no question begins; null: the asker stays
  */
-export function createQuestions(
-  { handles, ask, readers, semaphore }: QuestionsDeps,
+export function createLibsqlReader(
+  { handles, ask, readers, semaphore }: ReaderDeps,
   signal: AbortSignal | null,
-): SeriesQuestions {
+): SeriesReader {
   const inTurn = <T>(
     { tenant }: Pick<SeriesRef, "tenant">,
-    work: (left: Left | null) => Promise<T>,
-  ): Promise<T> => semaphore.run({ tenant, signal }, () => whileStaying(signal, work));
+    work: (left: CancelFlag | null) => Promise<T>,
+  ): Promise<T> => semaphore.run({ tenant, signal }, () => runCancellable(signal, work));
 
   /** Waits for admission, then answers from what the writer has found of a series. */
   const find = <T>(
@@ -58,10 +58,10 @@ export function createQuestions(
     answer: (found: FindAnswer, inFiles: SeriesInFiles) => Promise<T>,
   ): Promise<T> =>
     inTurn(series, async (left) => {
-      checkLeft(left);
+      throwIfCancelled(left);
       const found = await ask("find", args);
-      checkLeft(left);
-      return answer(found, inFilesOf(series, found, left));
+      throwIfCancelled(left);
+      return answer(found, toSeriesInFiles(series, found, left));
     });
 
   async function read(series: SeriesRef, range: ReadRange): Promise<Columns> {
@@ -70,7 +70,7 @@ export function createQuestions(
     return find(series, { handle, range, before: false }, async ({ memory, parts }, inFiles) => {
       if (parts.length === 0) return asColumns(series, memory ?? emptyRun(inFiles.text));
       const asked = { ...inFiles, range };
-      return asColumns(series, await readers.call("read", asked, { transfer: buffersOf(memory) }));
+      return asColumns(series, await readers.call("read", asked, { transfer: listBuffers(memory) }));
     });
   }
 
@@ -87,7 +87,7 @@ export function createQuestions(
     const args = { handle, range: { start, stop }, before: query.aggregate === "increase" };
     return find(series, args, (found, inFiles) => {
       const asked = aggregateArgs(query, arithmetic, found, inFiles);
-      return readers.call("aggregate", asked, { transfer: buffersOf(found.memory) });
+      return readers.call("aggregate", asked, { transfer: listBuffers(found.memory) });
     });
   }
 
@@ -97,7 +97,7 @@ export function createQuestions(
     const { start, stop } = query;
     return find(series, { handle, range: { start, stop }, before: false }, async ({ memory }, inFiles) => {
       const asked = { ...inFiles, ...query };
-      return asColumns(series, await readers.call("extremes", asked, { transfer: buffersOf(memory) }));
+      return asColumns(series, await readers.call("extremes", asked, { transfer: listBuffers(memory) }));
     });
   }
 
@@ -105,7 +105,7 @@ export function createQuestions(
     const [first] = series;
     if (first === undefined) return [];
     return inTurn(first, async (left) => {
-      checkLeft(left);
+      throwIfCancelled(left);
       const asked = series
         .map((ref) => ({ ref, handle: handles.of(ref) }))
         .filter(({ handle }) => handle >= 0);
@@ -113,7 +113,7 @@ export function createQuestions(
         "findLast",
         Int32Array.from(asked, ({ handle }) => handle),
       );
-      checkLeft(left);
+      throwIfCancelled(left);
       const texts = asked.map(({ ref }) => ref.kind === "text");
       const stored = parts.length > 0 ? await readers.call("latest", { ids, texts, parts, floor, left }) : [];
       const points = new Map(asked.map(({ ref }, i) => [ref, newer(stored[i] ?? null, memory[i] ?? null)]));
@@ -136,10 +136,10 @@ export function createQuestions(
   };
 }
 
-const inFilesOf = (
+const toSeriesInFiles = (
   { kind }: SeriesRef,
   { id, memory, floor, parts }: FindAnswer,
-  left: Left | null,
+  left: CancelFlag | null,
 ): SeriesInFiles => ({ id, text: kind === "text", memory, floor, parts, left });
 
 /** @throws StoreError INVALID */
@@ -204,7 +204,7 @@ async function* readInPieces(
   }
 }
 
-const buffersOf = (run: Run | null): ArrayBuffer[] => {
+const listBuffers = (run: Run | null): ArrayBuffer[] => {
   if (run === null) return [];
   const columns = Array.isArray(run.values) ? [run.times] : [run.times, run.values];
   return [...new Set(columns.map((column) => column.buffer as ArrayBuffer))];

@@ -1,6 +1,6 @@
 import { closeAtOnce } from "../../files/closing.js";
 import { connect } from "../../files/connection.js";
-import { type Checkpoints, checkpointsOfRows, selectCheckpoints } from "./checkpoints.js";
+import { type Checkpoints, parseCheckpoints, selectCheckpoints } from "./checkpoints.js";
 
 /** What a catalog says of a store, which may be in use: how far it has come, and the files of its points. */
 export async function readCatalog(path: string): Promise<{ checkpoints: Checkpoints; parts: string[] }> {
@@ -12,7 +12,7 @@ export async function readCatalog(path: string): Promise<{ checkpoints: Checkpoi
       "read",
     );
     return {
-      checkpoints: checkpointsOfRows(found?.rows ?? []),
+      checkpoints: parseCheckpoints(found?.rows ?? []),
       parts: (listed?.rows ?? []).map((row) => String(row[0])),
     };
   } finally {

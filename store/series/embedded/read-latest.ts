@@ -3,11 +3,11 @@
 import type { Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
-import type { Part } from "./catalog-schema.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import { openLast } from "./checksums.js";
 import { noTimeAbove, noTimeBelow } from "./columns.js";
 import { fetchMerged } from "./fetch.js";
-import { checkLeft } from "./leaving.js";
+import { throwIfCancelled } from "./leaving.js";
 import type { LastPoint, PartOfSome, ReaderCalls } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
 import { whileBusy } from "./sqlite.js";
@@ -24,7 +24,7 @@ export async function readLatest(
     const wanted = [...new Set(ids.filter((_, i) => mayHold(part, i)))].filter((id) => !found.has(id));
     for (let i = 0; i < wanted.length; i += seriesAtOnceMax) {
       const some = wanted.slice(i, i + seriesAtOnceMax);
-      checkLeft(left);
+      throwIfCancelled(left);
       for (const [id, point] of await latestFound(files, part, some, isText)) found.set(id, point);
     }
     if (found.size === ids.length) break;
@@ -40,7 +40,7 @@ const mayHold = (part: PartOfSome, i: number): boolean => ((part.has[i >> 3] ?? 
 /** As `latestInPart`; a part that is damaged does not hide the others. */
 async function latestFound(
   files: ReaderFiles,
-  part: Part,
+  part: CatalogPart,
   ids: readonly number[],
   isText: ReadonlyMap<number, boolean>,
 ): Promise<[number, LastPoint][]> {
@@ -56,7 +56,7 @@ async function latestFound(
 /** The last point of each series' newest chunk; of numbers only twelve bytes leave the file. */
 async function latestInPart(
   files: ReaderFiles,
-  part: Part,
+  part: CatalogPart,
   ids: readonly number[],
   isText: ReadonlyMap<number, boolean>,
 ): Promise<[number, LastPoint][]> {
@@ -81,7 +81,7 @@ async function latestInPart(
 /** From the chunks themselves: for text, and where a chunk lacks its last value or that is damaged. */
 async function lastPoint(
   files: ReaderFiles,
-  part: Part,
+  part: CatalogPart,
   id: number,
   text: boolean,
 ): Promise<LastPoint | null> {

@@ -3,18 +3,18 @@
 import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import { systemClock } from "../../lib/clock.js";
-import type { Part } from "./catalog-schema.js";
-import { createVerified, type Verified } from "./checksums.js";
+import type { CatalogPart } from "./catalog-schema.js";
+import { createVerified, type VerifiedChunks } from "./checksums.js";
 import type { ChunkFault } from "./chunk-rows.js";
 import { createOpenFiles } from "./open-files.js";
 import { openPartFileToRead } from "./part-file.js";
 
 export interface ReaderFiles {
-  open(part: Part): Promise<Client>;
+  open(part: CatalogPart): Promise<Client>;
   /** Called for what is left out of an answer: a chunk of the part, or (null) something else of it. */
-  onFault(part: Part, fault: ChunkFault | null, what: string): void;
+  onFault(part: CatalogPart, fault: ChunkFault | null, what: string): void;
   /** Chunks of a part that need not be verified again. */
-  verified?(part: Part): Verified;
+  verified?(part: CatalogPart): VerifiedChunks;
 }
 
 interface OpenReaderFiles extends ReaderFiles {
@@ -28,7 +28,7 @@ export function createReaderFiles(
   filesMax: number,
   onFault: ReaderFiles["onFault"],
 ): OpenReaderFiles {
-  const verified = new Map<string, Verified>();
+  const verified = new Map<string, VerifiedChunks>();
   const opened = createOpenFiles<{ readonly client: Client }>(filesMax, (path) => verified.delete(path));
 
   return {

@@ -5,12 +5,12 @@ import { createReader } from "./reader.js";
 
 if (parentPort === null) throw new Error("series-reader.worker runs in a worker thread only");
 const port = parentPort;
-const tell = (event: ReaderEvent): void => port.postMessage(event);
+const postEvent = (event: ReaderEvent): void => port.postMessage(event);
 
 serveCalls<ReaderCalls>(
   port,
   createReader({
     ...(workerData as { dir: string; filesMax: number }),
-    onFault: ({ path }, chunk, fault) => tell({ event: "fault", path, chunk, fault }),
+    onFault: ({ path }, chunk, fault) => postEvent({ event: "fault", path, chunk, fault }),
   }),
 );

@@ -1,21 +1,21 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../../lib/errors.js";
 import { threadLimits } from "../../lib/thread-limits.js";
-import { type Caller, createCaller } from "./calls.js";
-import { asStoreError } from "./failures.js";
+import { createCaller, type ThreadCaller } from "./calls.js";
+import { toSeriesError } from "./failures.js";
 import { readerFilesMax } from "./open-files.js";
 import type { ReaderCalls, ReaderEvent } from "./protocol.js";
 
 export interface Readers {
   /** Asks the reader with the fewest calls. */
-  call: Caller<ReaderCalls>["call"];
+  call: ThreadCaller<ReaderCalls>["call"];
   /** Resolves once no reader holds any of these files open. */
   forget(paths: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
 interface Reader {
-  readonly caller: Caller<ReaderCalls>;
+  readonly caller: ThreadCaller<ReaderCalls>;
   readonly worker: Worker;
 }
 
@@ -44,7 +44,7 @@ export function createReaders({
       resourceLimits: threadLimits,
     });
     const caller = createCaller<ReaderCalls>(worker, (event) => onFault(event as ReaderEvent));
-    worker.on("error", (error) => caller.fail(asStoreError(error, "read series: a reader stopped")));
+    worker.on("error", (error) => caller.fail(toSeriesError(error, "read series: a reader stopped")));
     worker.on("exit", () => {
       caller.fail(new StoreError("UNAVAILABLE", "cannot read series: a reader stopped"));
       setTimeout(() => closing ?? start(index), restartPauseMs).unref();

@@ -1,5 +1,5 @@
 import type { FieldKey } from "../series.js";
-import { deviceOf, keyOf, nameOfDevice, type RemovedScope } from "./names.js";
+import { nameOfDevice, parseDeviceName, parseSeriesName, type RemovedScope } from "./names.js";
 
 /** A series as the writer knows it; `slot` is its index in the memtables and is never given again. */
 export interface SeriesEntry {
@@ -11,7 +11,7 @@ export interface SeriesEntry {
   removed: boolean;
 }
 
-export interface Registry {
+export interface SeriesRegistry {
   define(handle: number, name: string): void;
   /** The present series of a handle: after a removal a new one of the same name. */
   byHandle(handle: number): SeriesEntry;
@@ -21,14 +21,14 @@ export interface Registry {
   remove(entries: readonly SeriesEntry[]): void;
 }
 
-export function createRegistry(): Registry {
+export function createRegistry(): SeriesRegistry {
   const handles: SeriesEntry[] = [];
   const slots: SeriesEntry[] = [];
   /** By device: a removal of many devices must not look at every series. */
   const devices = new Map<string, SeriesEntry[]>();
 
   function intern(name: string): SeriesEntry {
-    const device = deviceOf(name);
+    const device = parseDeviceName(name);
     const siblings = devices.get(device) ?? [];
     const known = siblings.find((entry) => entry.name === name);
     if (known !== undefined) return known;
@@ -63,12 +63,12 @@ export function createRegistry(): Registry {
       const fields = new Set(scopes.flatMap((scope) => ("field" in scope ? [fieldName(scope)] : [])));
       if (fields.size === 0) return ofDevices;
       const all = [...devices.values()].flat();
-      return [...ofDevices, ...all.filter((entry) => fields.has(fieldName(keyOf(entry.name))))];
+      return [...ofDevices, ...all.filter((entry) => fields.has(fieldName(parseSeriesName(entry.name))))];
     },
     remove: (entries) => {
       for (const entry of entries) {
         entry.removed = true;
-        const device = deviceOf(entry.name);
+        const device = parseDeviceName(entry.name);
         const left = (devices.get(device) ?? []).filter((one) => one !== entry);
         if (left.length > 0) devices.set(device, left);
         else devices.delete(device);

@@ -4,7 +4,7 @@ import type { Row, Transaction } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
 import type { RemovedPoints } from "../series.js";
-import type { Catalog } from "./catalog.js";
+import type { SeriesCatalog } from "./catalog.js";
 import {
   type ChunkFault,
   deleteChunks,
@@ -15,12 +15,12 @@ import {
 } from "./chunk-rows.js";
 import { clipRun, noTimeAbove, noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
-import type { Intake } from "./intake.js";
+import type { PointIntake } from "./intake.js";
 import type { Lookup } from "./lookup.js";
-import type { Mender } from "./mender.js";
+import type { Repair } from "./mender.js";
 import type { RemovedScope } from "./names.js";
 import type { Parts } from "./parts.js";
-import type { Registry } from "./registry.js";
+import type { SeriesRegistry } from "./registry.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 
@@ -44,9 +44,9 @@ const scannedPerStepMax = 512;
 export function hideRemoved(
   scopes: readonly RemovedScope[],
   deps: {
-    registry: Pick<Registry, "matching" | "remove">;
-    catalog: Pick<Catalog, "markRemoved">;
-    intake: Pick<Intake, "held">;
+    registry: Pick<SeriesRegistry, "matching" | "remove">;
+    catalog: Pick<SeriesCatalog, "markRemoved">;
+    intake: Pick<PointIntake, "held">;
     lookup: Pick<Lookup, "isInMemory">;
     flusher: Pick<Flusher, "flush">;
     lock: Lock;
@@ -68,9 +68,9 @@ export function createRemoval({
   parts,
   mender,
 }: {
-  catalog: Catalog;
+  catalog: SeriesCatalog;
   parts: Parts;
-  mender: Pick<Mender, "note">;
+  mender: Pick<Repair, "note">;
 }): Removal {
   let trim: { time: number; part: StoredPart; after: number } | undefined;
 

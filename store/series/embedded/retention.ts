@@ -4,12 +4,12 @@ import { StoreError } from "../../lib/errors.js";
 import type { Lock } from "../../lib/turns.js";
 import { joinRemoved } from "../removed-points.js";
 import type { RemovedPoints } from "../series.js";
-import type { Catalog } from "./catalog.js";
-import type { Part } from "./catalog-schema.js";
+import type { SeriesCatalog } from "./catalog.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import { noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import { stepThenRest } from "./housekeeping.js";
-import type { Intake } from "./intake.js";
+import type { PointIntake } from "./intake.js";
 import type { Parts } from "./parts.js";
 import type { WriterCalls } from "./protocol.js";
 
@@ -17,7 +17,7 @@ interface Retention {
   /** Points before this time are being removed: they are neither answered nor written to files. */
   floor(): number;
   /** Hides what is older than the time, and takes whole parts off the list. */
-  retire(time: number): Promise<readonly Part[]>;
+  retire(time: number): Promise<readonly CatalogPart[]>;
   /** Deletes the retired parts, and the older points of the part that spans the time. */
   dropOld(args: WriterCalls["dropOld"]["args"]): Promise<RemovedPoints>;
   /** Completes what an earlier run has begun. */
@@ -25,12 +25,12 @@ interface Retention {
 }
 
 /** @param trimStep deletes some chunks older than `time`, and reports their points; false when done */
-export function createRetention(deps: {
+export function createPartRetention(deps: {
   floor: number;
-  catalog: Pick<Catalog, "dropBefore" | "clearFloor">;
+  catalog: Pick<SeriesCatalog, "dropBefore" | "clearFloor">;
   parts: Pick<Parts, "retire" | "unlink" | "contents">;
   flusher: Pick<Flusher, "flush">;
-  intake: Pick<Intake, "held">;
+  intake: Pick<PointIntake, "held">;
   lock: Lock;
   closing: AbortSignal;
   trimStep: (time: number, onRemoved: (removed: RemovedPoints) => void) => Promise<boolean>;

@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import type { Client, Row } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
-import { createBreather } from "../../lib/turns.js";
+import { createYielder } from "../../lib/turns.js";
 import { chunkSum } from "./checksums.js";
 import { insertChunks, type NewChunk } from "./chunk-rows.js";
 import { openPartFile } from "./part-file.js";
@@ -58,8 +58,8 @@ async function salvage(
   to: Client,
   isText: (series: number) => Promise<boolean>,
 ): Promise<Salvaged> {
-  const breathe = createBreather();
-  const hasSums = await readable(() => columnsOf(from), false);
+  const yieldIfDue = createYielder();
+  const hasSums = await readable(() => hasSumColumn(from), false);
   let after = 0;
   let chunks = 0;
   let bytes = 0;
@@ -108,7 +108,7 @@ async function salvage(
     chunks += sound.length;
     bytes += sound.reduce((sum, { data }) => sum + data.length, 0);
     after = Number(rows.at(-1)?.[0]);
-    await breathe();
+    await yieldIfDue();
   }
   return { chunks, bytes };
 }
@@ -134,7 +134,7 @@ async function soundChunk(row: Row, isText: (series: number) => Promise<boolean>
   return fits ? { id, ...head, text, data } : null;
 }
 
-async function columnsOf(client: Client): Promise<boolean> {
+async function hasSumColumn(client: Client): Promise<boolean> {
   const { rows } = await client.execute("select 1 from pragma_table_info('chunk') where name = 'sum'");
   return rows.length > 0;
 }

@@ -3,7 +3,7 @@
 import type { Client } from "@libsql/client/sqlite3";
 import { chunkSum } from "./checksums.js";
 import type { ChunkFault } from "./chunk-rows.js";
-import type { Mender } from "./mender.js";
+import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
 import { DamagedPart, type StoredPart } from "./stored-part.js";
 
@@ -19,7 +19,7 @@ const chunksPerStep = 32;
 /** @param firstAfterMs when the first round begins; further ones follow a day after the end of the one before */
 export function createScrub(deps: {
   parts: Pick<Parts, "list" | "use">;
-  repair: Pick<Mender, "note">;
+  repair: Pick<Repair, "note">;
   monotonic: () => number;
   firstAfterMs: number;
 }): Scrub {

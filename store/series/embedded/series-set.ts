@@ -16,7 +16,7 @@ const headBytes = 8;
 const sumBytes = 4;
 
 export function createSeriesSet(): SeriesSet {
-  return seriesSetOf(0, new Uint8Array(0));
+  return toSeriesSet(0, new Uint8Array(0));
 }
 
 /** Null where the bytes are not what `encode` made. */
@@ -24,12 +24,12 @@ export function decodeSeriesSet(blob: ArrayBuffer): SeriesSet | null {
   const bytes = Buffer.from(blob);
   const end = bytes.length - sumBytes;
   if (end < headBytes || bytes.readUInt32LE(end) !== crc32(bytes.subarray(0, end))) return null;
-  return seriesSetOf(bytes.readDoubleLE(0), Uint8Array.from(bytes.subarray(headBytes, end)));
+  return toSeriesSet(bytes.readDoubleLE(0), Uint8Array.from(bytes.subarray(headBytes, end)));
 }
 
 /** @param first the byte that `bits` begins with: that of series 8 × first */
-function seriesSetOf(first: number, bits: Uint8Array): SeriesSet {
-  const byteOf = (series: number): number => Math.floor(series / 8) - first;
+function toSeriesSet(first: number, bits: Uint8Array): SeriesSet {
+  const findByte = (series: number): number => Math.floor(series / 8) - first;
 
   /** Makes room for the bytes `from` to `to` (both taken), counted from the present first one. */
   function grow(from: number, to: number): void {
@@ -37,15 +37,15 @@ function seriesSetOf(first: number, bits: Uint8Array): SeriesSet {
     const above = bits.length === 0 ? to - from + 1 : Math.max(bits.length, to + 1) + below;
     if (bits.length === 0) first += from;
     if (below === 0 && above <= bits.length) return;
-    const room = new Uint8Array(above);
-    room.set(bits, below);
-    bits = room;
+    const capacity = new Uint8Array(above);
+    capacity.set(bits, below);
+    bits = capacity;
     first -= below;
   }
 
   return {
     has: (series) => {
-      const byte = bits[byteOf(series)] ?? 0;
+      const byte = bits[findByte(series)] ?? 0;
       return ((byte >> (series % 8)) & 1) === 1;
     },
     add: (series) => {
@@ -57,10 +57,10 @@ function seriesSetOf(first: number, bits: Uint8Array): SeriesSet {
         least = Math.min(least, id);
         most = Math.max(most, id);
       }
-      grow(byteOf(least), byteOf(most));
+      grow(findByte(least), findByte(most));
       let isNew = false;
       for (const id of ids) {
-        const at = byteOf(id);
+        const at = findByte(id);
         const byte = bits[at] ?? 0;
         const bit = 1 << (id % 8);
         if ((byte & bit) !== 0) continue;

@@ -1,5 +1,5 @@
 import { earliestTime, latestTime } from "../../lib/time-range.js";
-import { type Month, monthOf } from "./months.js";
+import { type Month, toMonth } from "./months.js";
 
 /**
  * The spans of time that the files of a folder stand for, derived from what they hold: parts are only ever cut at the
@@ -54,7 +54,7 @@ export function placeFiles(files: readonly FoundFile[]): {
   const full = files.flatMap((file): Standing[] => {
     if (file.held === null) return [];
     if (isKnown(file.held)) {
-      return [{ file, held: file.held, first: monthOf(file.held.low).start, last: file.held.high }];
+      return [{ file, held: file.held, first: toMonth(file.held.low).start, last: file.held.high }];
     }
     return [{ file, held: null, first: file.held.start, last: file.held.stop - 1 }];
   });
@@ -71,13 +71,13 @@ export function placeFiles(files: readonly FoundFile[]): {
   const starts = kept.map(({ first, held }, i) => {
     const before = kept[i - 1];
     if (before === undefined) return Math.min(earliestTime, first);
-    return held === null && before.held !== null ? monthOf(before.last).stop : first;
+    return held === null && before.held !== null ? toMonth(before.last).stop : first;
   });
   const placed = kept.map(({ file: { path }, held, last }, i) => ({
     path,
     held,
     start: starts[i] as number,
-    stop: starts[i + 1] ?? Math.max(latestTime + 1, monthOf(last).stop),
+    stop: starts[i + 1] ?? Math.max(latestTime + 1, toMonth(last).stop),
   }));
   return { placed, unplaced };
 }

@@ -3,7 +3,7 @@ import { type Client, createClient, type Transaction } from "@libsql/client/sqli
 import { closeFile } from "../../files/closing.js";
 import { StoreError } from "../../lib/errors.js";
 import { retryUntil } from "../../lib/retry.js";
-import { asStoreError, codeOf } from "./failures.js";
+import { readErrorCode, toSeriesError } from "./failures.js";
 
 export type Pragmas = Readonly<Record<string, string | number>>;
 
@@ -11,7 +11,7 @@ const whileLocked = {
   signal: null,
   delayMs: { first: 25, longest: 25 },
   retriesMax: 200,
-  isTransient: (error: unknown) => codeOf(error) === "SQLITE_BUSY",
+  isTransient: (error: unknown) => readErrorCode(error) === "SQLITE_BUSY",
 };
 
 /**
@@ -59,6 +59,6 @@ export async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await retryUntil(work, whileLocked);
   } catch (error) {
-    throw asStoreError(error, "use series file");
+    throw toSeriesError(error, "use series file");
   }
 }

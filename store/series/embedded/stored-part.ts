@@ -1,11 +1,11 @@
 /** A file of points as the writer knows it, and the span of time that it stands for. */
 
 import { StoreError } from "../../lib/errors.js";
-import type { Part } from "./catalog-schema.js";
-import { monthOf } from "./months.js";
+import type { CatalogPart } from "./catalog-schema.js";
+import { toMonth } from "./months.js";
 import type { SeriesSet } from "./series-set.js";
 
-export interface StoredPart extends Part {
+export interface StoredPart extends CatalogPart {
   start: number;
   stop: number;
   path: string;
@@ -46,7 +46,7 @@ export class DamagedPart extends StoreError {
 }
 
 /** A part of which only span and path are known. */
-export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
+export const unknownPart = ({ start, stop, path }: CatalogPart): StoredPart => ({
   start,
   stop,
   path,
@@ -62,15 +62,15 @@ export const unknownPart = ({ start, stop, path }: Part): StoredPart => ({
 });
 
 /** From the earlier first to the later last. */
-export function both(a: Times | null, b: Times | null): Times | null {
+export function joinTimes(a: Times | null, b: Times | null): Times | null {
   if (a === null || b === null) return a ?? b;
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
 /** What is lost with the part: as far as known, the months of what was flushed into it or is about to be. */
-export function lostWith({ start, stop, path, flushed, coming }: StoredPart): Part {
+export function lostWith({ start, stop, path, flushed, coming }: StoredPart): CatalogPart {
   if (flushed === null || flushed === undefined) return { start, stop, path };
-  const times = both(flushed, coming) ?? flushed;
-  const [low, high] = [monthOf(times.low).start, monthOf(times.high).stop];
+  const times = joinTimes(flushed, coming) ?? flushed;
+  const [low, high] = [toMonth(times.low).start, toMonth(times.high).stop];
   return { start: Math.max(start, low), stop: Math.min(stop, high), path };
 }

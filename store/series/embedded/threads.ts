@@ -3,7 +3,7 @@
 import type { Transferable } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
 import type { StoreError } from "../../lib/errors.js";
-import type { Part } from "./catalog-schema.js";
+import type { CatalogPart } from "./catalog-schema.js";
 import type { Gap } from "./gaps.js";
 import type { Handles } from "./handles.js";
 import type { WriterCalls, WriterOptions } from "./protocol.js";
@@ -19,7 +19,7 @@ export interface Threads {
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Readers;
   /** The files of points as the writer last named them. */
-  parts(): readonly Part[];
+  parts(): readonly CatalogPart[];
   /** Flushes, then ends every thread. */
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export async function startThreads(deps: {
   listeners: ThreadListeners;
 }): Promise<Threads> {
   const { handles, listeners } = deps;
-  let parts: readonly Part[] = [];
+  let parts: readonly CatalogPart[] = [];
   let closed: Promise<void> | undefined;
   const readers = createReaders({
     dir: deps.writer.dir,

@@ -20,7 +20,7 @@ interface PointsVerified {
 
 const rowsPerRead = 64;
 /** Faulty chunks of one file that are told one by one. */
-const toldMax = 100;
+const listedMax = 100;
 
 /**
  * Checks every chunk of points, the catalog and the log of names in a folder that may be in use, and changes nothing.
@@ -32,13 +32,13 @@ export async function verifyPoints(
 ): Promise<PointsVerified> {
   const verified = { files: 0, chunks: 0, points: 0, withoutSum: 0, setAside: 0 };
   const names = new Set((await readdir(dir)).filter((one) => one.endsWith(".db")));
-  for (const name of await partsOf(dir, onFault)) names.add(name);
+  for (const name of await listParts(dir, onFault)) names.add(name);
   for (const name of [...names].sort()) {
     const path = join(dir, name);
-    const faults = await faultsOf(path, verified);
+    const faults = await listFaults(path, verified);
     if (faults.length > 0 && !existsSync(path)) {
       // In a folder in use a file that is replaced is gone, and in the catalog no more.
-      if ((await partsOf(dir, () => undefined)).includes(name)) onFault(path, "it is missing");
+      if ((await listParts(dir, () => undefined)).includes(name)) onFault(path, "it is missing");
       continue;
     }
     verified.files++;
@@ -46,14 +46,14 @@ export async function verifyPoints(
   }
   let lines = 0;
   const log = join(dir, "names.log");
-  for await (const _ of readNamesLog(log, () => void lines++)) if (lines > toldMax) break;
+  for await (const _ of readNamesLog(log, () => void lines++)) if (lines > listedMax) break;
   if (lines > 0)
-    onFault(log, `${lines > toldMax ? "more than " : ""}${Math.min(lines, toldMax)} lines are damaged`);
+    onFault(log, `${lines > listedMax ? "more than " : ""}${Math.min(lines, listedMax)} lines are damaged`);
   return verified;
 }
 
 /** The files of points that the catalog names; none where it cannot be read, which is told of as a file of its own. */
-async function partsOf(
+async function listParts(
   dir: string,
   onFault: (file: string, fault: string) => void,
 ): Promise<readonly string[]> {
@@ -65,7 +65,7 @@ async function partsOf(
 
 type Counts = { -readonly [name in keyof PointsVerified]: PointsVerified[name] };
 
-async function faultsOf(path: string, verified: Counts): Promise<string[]> {
+async function listFaults(path: string, verified: Counts): Promise<string[]> {
   if (!existsSync(path)) return ["it is missing"];
   const fault = await integrityFault(path);
   const faults = fault === null ? [] : [fault];
@@ -100,15 +100,15 @@ async function verifyChunks(path: string, verified: Counts, onFault: (fault: str
         else if (
           chunkSum({ series, start, stop, points }, new Uint8Array(row[6] as ArrayBuffer)) !== Number(row[5])
         ) {
-          if (++faults <= toldMax)
+          if (++faults <= listedMax)
             onFault(
-              `chunk ${id}: ${points} points of series ${series} from ${timeOf(start)} to ${timeOf(stop)}: its checksum differs`,
+              `chunk ${id}: ${points} points of series ${series} from ${formatTime(start)} to ${formatTime(stop)}: its checksum differs`,
             );
         }
       }
       isEnd = rows.length < rowsPerRead;
     }
-    if (faults > toldMax) onFault(`and ${faults - toldMax} chunks more`);
+    if (faults > listedMax) onFault(`and ${faults - listedMax} chunks more`);
   } finally {
     client.close();
   }
@@ -116,4 +116,4 @@ async function verifyChunks(path: string, verified: Counts, onFault: (fault: str
 
 const numbers = (row: ArrayLike<unknown>): number[] => [0, 1, 2, 3, 4].map((i) => Number(row[i]));
 
-const timeOf = (micros: number): string => new Date(micros / 1000).toISOString();
+const formatTime = (micros: number): string => new Date(micros / 1000).toISOString();

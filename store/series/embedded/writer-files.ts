@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Client } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
-import { monthOf } from "./months.js";
+import { toMonth } from "./months.js";
 import { createOpenFiles, writerFilesMax } from "./open-files.js";
 import { isBlank, openPartFile } from "./part-file.js";
 import { DamagedPart, type StoredPart } from "./stored-part.js";
@@ -76,7 +76,7 @@ export function createWriterFiles(dir: string): WriterFiles {
     bytes: (path) => statSync(at(path), { throwIfNoEntry: false })?.size ?? null,
     needsRecovery: (path) => existsSync(`${at(path)}-wal`) && statSync(`${at(path)}-wal`).size > 0,
     freeName: async (time, isTaken) => {
-      const { name } = monthOf(time);
+      const { name } = toMonth(time);
       for (let n = 1; ; n++) {
         const path = n === 1 ? `points-${name}.db` : `points-${name}.${n}.db`;
         if (!isTaken(path) && (!isThere(path) || (await isBlank(at(path))))) return path;

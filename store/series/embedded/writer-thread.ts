@@ -4,19 +4,19 @@ import { Worker } from "node:worker_threads";
 import type { Damage } from "../../files/damage.js";
 import { StoreError } from "../../lib/errors.js";
 import { threadLimits } from "../../lib/thread-limits.js";
-import { type Caller, createCaller } from "./calls.js";
-import type { Part } from "./catalog-schema.js";
-import { asStoreError } from "./failures.js";
+import { createCaller, type ThreadCaller } from "./calls.js";
+import type { CatalogPart } from "./catalog-schema.js";
+import { toSeriesError } from "./failures.js";
 import type { Gap } from "./gaps.js";
 import type { WriterCalls, WriterEvent, WriterOptions } from "./protocol.js";
 
 interface WriterThread {
-  readonly caller: Caller<WriterCalls>;
+  readonly caller: ThreadCaller<WriterCalls>;
   stop(): Promise<unknown>;
 }
 
 interface WriterEvents {
-  readonly onParts: (parts: readonly Part[]) => void;
+  readonly onParts: (parts: readonly CatalogPart[]) => void;
   readonly onDamage: (damage: Damage) => void;
   readonly onGap: (gap: Gap) => void;
   readonly onFailure: (error: StoreError) => void;
@@ -66,7 +66,7 @@ async function startThread(options: WriterOptions, listeners: WriterEvents): Pro
     const fail = (cause: unknown) => {
       if (stopped) return;
       stopped = true;
-      const error = asStoreError(cause, ready ? "go on: the series writer stopped" : "open series store");
+      const error = toSeriesError(cause, ready ? "go on: the series writer stopped" : "open series store");
       caller.fail(error);
       if (ready) listeners.onFailure(error);
       else reject(error);

@@ -6,23 +6,23 @@ import { headFault } from "../../files/database-file.js";
 import { systemClock } from "../../lib/clock.js";
 import { createLock } from "../../lib/turns.js";
 import type { Handlers } from "./calls.js";
-import { type Catalog, catalogName, openCatalog } from "./catalog.js";
-import type { Part } from "./catalog-schema.js";
-import { checkpointOf } from "./checkpoints.js";
+import { catalogName, openCatalog, type SeriesCatalog } from "./catalog.js";
+import type { CatalogPart } from "./catalog-schema.js";
+import { findCheckpoint } from "./checkpoints.js";
 import { noTimeBelow } from "./columns.js";
 import { createCompaction } from "./compact.js";
 import { createFlusher } from "./flusher.js";
 import type { Gap } from "./gaps.js";
 import { startHousekeeping } from "./housekeeping.js";
-import { createIntake } from "./intake.js";
+import { createPointIntake } from "./intake.js";
 import { createLookup } from "./lookup.js";
-import { createMender, gapOf, type Mender } from "./mender.js";
+import { createRepair, type Repair, toGap } from "./mender.js";
 import { openParts, type Parts } from "./parts.js";
-import { createProgress } from "./progress.js";
+import { createReadProgress } from "./progress.js";
 import type { Definitions, WriterCalls, WriterOptions } from "./protocol.js";
 import { createRegistry } from "./registry.js";
 import { createRemoval, hideRemoved } from "./removal.js";
-import { createRetention } from "./retention.js";
+import { createPartRetention } from "./retention.js";
 import { createScrub } from "./scrub.js";
 import { createSeriesSurvey } from "./series-survey.js";
 import { DamagedPart } from "./stored-part.js";
@@ -34,7 +34,7 @@ interface Writer {
 
 /** What happens besides the calls. */
 interface WriterListeners {
-  readonly onParts: (parts: readonly Part[]) => void;
+  readonly onParts: (parts: readonly CatalogPart[]) => void;
   readonly onDamage: (damage: Damage) => void;
   readonly onGap: (gap: Gap) => void;
   /** The catalog can no longer be read: the thread must end, and the next start makes the catalog again. */
@@ -46,13 +46,13 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
   const lock = createLock();
   const closing = new AbortController();
   const { catalog, parts, mender } = await openStorage(options, listeners);
-  const progress = createProgress(await catalog.checkpoints());
+  const progress = createReadProgress(await catalog.checkpoints());
   const savedFloor = (await catalog.floor()) ?? noTimeBelow;
   const floor = (): number => retention.floor();
   const flusher = createFlusher({ options, registry, catalog, parts, mender, lock, progress, floor });
-  const intake = createIntake({ registry, flusher, progress });
+  const intake = createPointIntake({ registry, flusher, progress });
   const removal = createRemoval({ catalog, parts, mender });
-  const retention = createRetention({
+  const retention = createPartRetention({
     floor: savedFloor,
     catalog,
     parts,
@@ -110,7 +110,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     },
     handlers: {
       write: intake.write,
-      checkpoint: (shard) => checkpointOf(flusher.checkpoints(), shard),
+      checkpoint: (shard) => findCheckpoint(flusher.checkpoints(), shard),
       flush: async () => {
         await flusher.flush();
         return null;
@@ -144,18 +144,18 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
 async function openStorage(
   { dir, partBytesMin }: WriterOptions,
   listeners: WriterListeners,
-): Promise<{ catalog: Catalog; parts: Parts; mender: Mender }> {
+): Promise<{ catalog: SeriesCatalog; parts: Parts; mender: Repair }> {
   const { onParts, onDamage, onGap } = listeners;
   const catalog = await openCatalog(dir, listeners);
   const parts = await openParts({ dir, catalog, partBytesMin, onChange: onParts });
-  const mender = createMender({ dir, catalog, parts, onDamage, onGap });
-  await tellGaps(catalog, onGap);
+  const mender = createRepair({ dir, catalog, parts, onDamage, onGap });
+  await reportGaps(catalog, onGap);
   await moveUnusable(dir, parts, mender);
   return { catalog, parts, mender };
 }
 
 /** Moves parts whose files are gone or are no databases. */
-async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<void> {
+async function moveUnusable(dir: string, parts: Parts, mender: Repair): Promise<void> {
   for (const part of parts.list()) {
     const fault = parts.missing(part) ?? (await headFault(join(dir, part.path)));
     if (fault !== null) await mender.move(part, fault);
@@ -163,9 +163,9 @@ async function moveUnusable(dir: string, parts: Parts, mender: Mender): Promise<
 }
 
 /** Reports gaps that earlier runs have left, and forgets those of series that were removed since. */
-async function tellGaps(catalog: Catalog, onGap: (gap: Gap) => void): Promise<void> {
+async function reportGaps(catalog: SeriesCatalog, onGap: (gap: Gap) => void): Promise<void> {
   for (const row of await catalog.gaps()) {
-    const gap = await gapOf(catalog, row);
+    const gap = await toGap(catalog, row);
     if (gap === null) await catalog.removeGap(row.id);
     else onGap(gap);
   }

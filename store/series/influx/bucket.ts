@@ -9,7 +9,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** One request of the server's API for buckets; the answer's text. @throws HttpError and errors of the connection */
 type BucketRequest = (path: string, body?: Json) => Promise<string>;
 
-interface BucketKeeper {
+interface BucketManager {
   /** Reads what it may of a bucket that exists. @throws HttpError and errors of the connection */
   look(): Promise<void>;
   /** Makes a missing bucket, or says why not. @throws InfluxUnavailable, HttpError and errors of the connection */
@@ -18,7 +18,7 @@ interface BucketKeeper {
   readonly shardMicros: number;
 }
 
-interface BucketKeeperOptions {
+interface BucketManagerOptions {
   readonly org: string;
   readonly bucket: string;
   readonly ledger: InfluxLedger;
@@ -32,7 +32,7 @@ interface BucketKeeperOptions {
 /** The length of a shard in a bucket without retention, unless it says otherwise. */
 const shardSecondsDefault = 7 * 86_400;
 
-export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
+export function createBucketManager(options: BucketManagerOptions): BucketManager {
   const { org, bucket, ledger, request, onFound, onMade } = options;
   let shardSeconds = shardSecondsDefault;
   const making = singleFlight(ensure);
@@ -40,10 +40,10 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   /** False where the bucket is missing, or the token may not see it. */
   async function look(): Promise<boolean> {
     const query = `org=${encodeURIComponent(org)}&name=${encodeURIComponent(bucket)}`;
-    const [found] = await listOf(`/api/v2/buckets?${query}`, "buckets");
+    const [found] = await readList(`/api/v2/buckets?${query}`, "buckets");
     if (found === undefined) return false;
     await onFound(String(found.id));
-    shardSeconds = shardSecondsOf(found) ?? shardSecondsDefault;
+    shardSeconds = readShardSeconds(found) ?? shardSecondsDefault;
     if ((await ledger.bucketOrigin()) === null) await ledger.keepBucketOrigin("found");
     return true;
   }
@@ -66,7 +66,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   /** Its id, or null. */
   async function make(): Promise<string | null> {
     try {
-      const [owner] = await listOf(`/api/v2/orgs?org=${encodeURIComponent(org)}`, "orgs");
+      const [owner] = await readList(`/api/v2/orgs?org=${encodeURIComponent(org)}`, "orgs");
       if (owner === undefined) return null;
       const made = await request("/api/v2/buckets", { orgID: owner.id, name: bucket, retentionRules: [] });
       return String((JSON.parse(made) as Json).id);
@@ -78,7 +78,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   }
 
   /** Reads nothing where the token may not look. */
-  async function listOf(path: string, key: string): Promise<Json[]> {
+  async function readList(path: string, key: string): Promise<Json[]> {
     try {
       return (JSON.parse(await request(path)) as Record<string, Json[] | undefined>)[key] ?? [];
     } catch (error) {
@@ -99,7 +99,7 @@ export function createBucketKeeper(options: BucketKeeperOptions): BucketKeeper {
   };
 }
 
-function shardSecondsOf({ retentionRules }: Json): number | null {
+function readShardSeconds({ retentionRules }: Json): number | null {
   const [rule] = Array.isArray(retentionRules) ? (retentionRules as Json[]) : [];
   const seconds = Number(rule?.shardGroupDurationSeconds);
   return seconds > 0 ? seconds : null;

@@ -5,8 +5,8 @@ import { HttpError, InfluxDB } from "@influxdata/influxdb-client";
 import { systemClock } from "../../lib/clock.js";
 import { StoreError } from "../../lib/errors.js";
 import { singleFlight } from "../../lib/single-flight.js";
-import { type Asker, createQuerySemaphore, hasLeft } from "../query-semaphore.js";
-import { createBucketKeeper } from "./bucket.js";
+import { callerCancelled, createQuerySemaphore, type QueryCaller } from "../query-semaphore.js";
+import { createBucketManager } from "./bucket.js";
 import { foreignIn } from "./csv.js";
 import { fluxFirstMoment } from "./flux.js";
 import { createInfluxHealth, type InfluxState, type InfluxTrouble, InfluxUnavailable } from "./health.js";
@@ -46,7 +46,7 @@ export interface InfluxClient {
    * The CSV answer as it arrives. With an asker it waits for the tenant's turn, and ends when the asker leaves.
    * @throws StoreError UNAVAILABLE
    */
-  query(flux: string, asker?: Asker): AsyncGenerator<Uint8Array>;
+  query(flux: string, asker?: QueryCaller): AsyncGenerator<Uint8Array>;
   /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
   remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
   /**
@@ -62,7 +62,7 @@ export interface InfluxClient {
 }
 
 /** Takes the questions of one asker. */
-export interface Questioner {
+export interface InfluxReader {
   query(flux: string): AsyncGenerator<Uint8Array>;
 }
 
@@ -74,7 +74,7 @@ type Fetch = (
 ) => AsyncGenerator<Uint8Array>;
 
 /** The share of the connections for questions: writes never wait for these. */
-const questionsPart = 3 / 4;
+const queriesPart = 3 / 4;
 
 export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const Agent = access.url.startsWith("https:") ? HttpsAgent : HttpAgent;
@@ -82,7 +82,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   const fetch = createFetch(access, agent);
   const org = encodeURIComponent(access.org);
   const bucket = encodeURIComponent(access.bucket);
-  const keeper = createBucketKeeper({
+  const bucketManager = createBucketManager({
     org: access.org,
     bucket: access.bucket,
     ledger: access.ledger,
@@ -95,12 +95,12 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
   /** A bucket that the token may not see is believed, too. */
   let isSeen = isBelieved;
   const seeing = singleFlight(async () => {
-    await keeper.look();
+    await bucketManager.look();
     isSeen = true;
   });
   async function ensure(): Promise<void> {
     isSeen = isBelieved;
-    await keeper.ensure();
+    await bucketManager.ensure();
     isSeen = true;
   }
   /** Once the bucket has been seen; a missing one is made, if that is up to the service. */
@@ -115,7 +115,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
     }
   }
   const health = createInfluxHealth(systemClock.monotonic, access.onState);
-  const semaphore = createQuerySemaphore(Math.max(1, Math.floor(access.connectionsMax * questionsPart)));
+  const semaphore = createQuerySemaphore(Math.max(1, Math.floor(access.connectionsMax * queriesPart)));
   const writePath = `/api/v2/write?org=${org}&bucket=${bucket}&precision=ns`;
 
   function sendLines(body: Buffer | string): Promise<LinesRefused | undefined> {
@@ -151,11 +151,11 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
 
   return {
     look: () =>
-      keeper.look().catch((error: unknown) => {
+      bucketManager.look().catch((error: unknown) => {
         throw unavailable("look at the bucket of", error);
       }),
     get shardMicros() {
-      return keeper.shardMicros;
+      return bucketManager.shardMicros;
     },
     close: () => agent.destroy(),
     write: sendLines,
@@ -204,7 +204,7 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
       signal?.addEventListener("abort", leave);
       let started = false;
       try {
-        if (signal?.aborted === true) throw hasLeft();
+        if (signal?.aborted === true) throw callerCancelled();
         const options = { method, headers: { "content-type": type }, signal: abort.signal };
         const isReady = typeof body === "string" || Buffer.isBuffer(body);
         // Its type says string; it makes a buffer of what it is given, and of a buffer as well.
@@ -216,7 +216,7 @@ function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
         }
         return;
       } catch (error) {
-        if (signal?.aborted === true) throw hasLeft();
+        if (signal?.aborted === true) throw callerCancelled();
         if (abort.signal.aborted)
           throw new TimeoutError(`no answer within ${timeoutMs} ms`, { cause: error });
         if (started || attempt > 1 || !(isReset(error) || isPassing(error))) throw error;
@@ -255,11 +255,11 @@ function isPassing(error: unknown): boolean {
 function unavailable(verb: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const cause = error instanceof Error ? error.message || error.name : String(error);
-  const retryAfterMs = error instanceof HttpError ? retryAfterOf(error) : undefined;
+  const retryAfterMs = error instanceof HttpError ? readRetryAfter(error) : undefined;
   const fields = retryAfterMs === undefined ? {} : { retryAfterMs: String(retryAfterMs) };
   const message = `cannot ${verb} InfluxDB: ${cause}`;
   if (isOfRequest(error)) return new StoreError("UNAVAILABLE", message, fields, { cause: error });
-  return new InfluxUnavailable(troubleOf(error), message, fields, { cause: error });
+  return new InfluxUnavailable(toTrouble(error), message, fields, { cause: error });
 }
 
 /** A question that fails because of what the bucket holds says nothing about the server. */
@@ -280,7 +280,7 @@ function isOfRequest(error: unknown): boolean {
   return error instanceof HttpError && [400, 413, 422].includes(error.statusCode);
 }
 
-function troubleOf(error: unknown): InfluxTrouble {
+function toTrouble(error: unknown): InfluxTrouble {
   if (error instanceof TimeoutError) return "timeout";
   return (error instanceof HttpError && troubles[error.statusCode]) || "away";
 }
@@ -289,12 +289,12 @@ function troubleOf(error: unknown): InfluxTrouble {
  * From the header, since the client takes its seconds for milliseconds. RFC 9110 allows a date as well: it is compared
  * with the server's own date, for our clock may differ.
  */
-function retryAfterOf(error: HttpError): number | undefined {
-  const headerOf = (name: string): string => String(error.headers?.[name] ?? "");
-  const header = headerOf("retry-after");
+function readRetryAfter(error: HttpError): number | undefined {
+  const readHeader = (name: string): string => String(error.headers?.[name] ?? "");
+  const header = readHeader("retry-after");
   if (header === "") return undefined;
   const isSeconds = /^\d+$/.test(header);
-  const delayMs = isSeconds ? Number(header) * 1000 : Date.parse(header) - Date.parse(headerOf("date"));
+  const delayMs = isSeconds ? Number(header) * 1000 : Date.parse(header) - Date.parse(readHeader("date"));
   return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs);
 }
 

@@ -1,6 +1,6 @@
 /** What InfluxDB computes from points without sending them: arithmetic, and the extremes that a line shows. */
-import { type Arithmetic, computeOne, directionOf } from "../arithmetic.js";
-import { inOrder } from "../extremes.js";
+import { type Arithmetic, computeOne, findDirection } from "../arithmetic.js";
+import { selectExtremes } from "../extremes.js";
 import type {
   Aggregate,
   ArithmeticAnswer,
@@ -9,8 +9,8 @@ import type {
   ExtremesQuery,
   Kind,
 } from "../series.js";
-import type { Questioner } from "./client.js";
-import { readRows } from "./csv.js";
+import type { InfluxReader } from "./client.js";
+import { parseRows } from "./csv.js";
 import { fluxArithmetic, fluxEdgePoint, fluxExtremes } from "./flux.js";
 import { aggregateWindows, lastPoint, readColumns } from "./reading.js";
 import { timeMax, timeMin } from "./times.js";
@@ -30,7 +30,7 @@ const mirrored: Readonly<Partial<Record<Aggregate, Aggregate>>> = { max: "min", 
  * cases: Flux filters a hundred times slower than it computes.
  */
 export async function aggregateArithmetic(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   query: ArithmeticQuery,
 ): Promise<ArithmeticAnswer | null> {
@@ -40,11 +40,11 @@ export async function aggregateArithmetic(
     const values = await aggregateWindows(client, bucket, query, arithmetic);
     return values.every((value) => value === null || Number.isFinite(value)) ? { values, errors: 0 } : null;
   }
-  const direction = directionOf(arithmetic);
+  const direction = findDirection(arithmetic);
   if (direction === null || aggregate === "increase") return null;
-  const turned = direction < 0 ? (mirrored[aggregate] ?? aggregate) : aggregate;
+  const directed = direction < 0 ? (mirrored[aggregate] ?? aggregate) : aggregate;
   const [values, sound] = await Promise.all([
-    aggregateWindows(client, bucket, { ...query, aggregate: turned }),
+    aggregateWindows(client, bucket, { ...query, aggregate: directed }),
     isFiniteThroughout(client, bucket, query),
   ]);
   if (!sound) return null;
@@ -55,7 +55,7 @@ export async function aggregateArithmetic(
 
 /** For a rising or falling arithmetic the results at the lowest and the highest value are enough. */
 async function isFiniteThroughout(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   { series, edges, arithmetic }: ArithmeticQuery,
 ): Promise<boolean> {
@@ -65,7 +65,7 @@ async function isFiniteThroughout(
   if (series.kind === "boolean") return [0, 1].every((value) => hasResult(arithmetic, value));
   const ends = await Promise.all(
     (["min", "max"] as const).map((end) =>
-      pointsOf(client, series.kind, fluxEdgePoint(bucket, series, span.start, span.stop, end)),
+      readPoints(client, series.kind, fluxEdgePoint(bucket, series, span.start, span.stop, end)),
     ),
   );
   return ends.flat().every(([, value]) => hasResult(arithmetic, value));
@@ -76,7 +76,7 @@ const hasResult = (arithmetic: Arithmetic, value: number): boolean =>
 
 /** Counted first: the engine finds a window's extremes slower than it sends a few points. */
 export async function extremesOrAll(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   query: ExtremesQuery,
 ): Promise<Columns> {
@@ -84,40 +84,43 @@ export async function extremesOrAll(
   const { start, stop } = clamped(query.start, query.stop);
   const { kind } = series;
   if (kind === "text") return { kind, times: new Float64Array(0), values: [] };
-  if (start >= stop) return inOrder(kind, []);
+  if (start >= stop) return selectExtremes(kind, []);
   const calendar = { unit: "year", timezone: "UTC" } as const;
   const all = { series, edges: [start, stop], calendar, aggregate: "count" } as const;
   const [count] = await aggregateWindows(client, bucket, all);
   if ((count ?? 0) <= exactMax) return readColumns(client, bucket, series, { start, stop });
-  return inOrder(kind, await extremesOf(client, bucket, { series, start, stop, width: query.width }));
+  return selectExtremes(
+    kind,
+    await readExtremes(client, bucket, { series, start, stop, width: query.width }),
+  );
 }
 
 /** In no order. */
-async function extremesOf(
-  client: Questioner,
+async function readExtremes(
+  client: InfluxReader,
   bucket: string,
   { series, ...span }: Omit<ExtremesQuery, "exactMax">,
 ): Promise<(readonly [number, number])[]> {
-  const questions = [
+  const queries = [
     fluxEdgePoint(bucket, series, span.start, span.stop, "first"),
     fluxExtremes(bucket, series, span, "min"),
     fluxExtremes(bucket, series, span, "max"),
   ];
   const [last, ...parts] = await Promise.all([
     lastPoint(client, bucket, series, span),
-    ...questions.map((flux) => pointsOf(client, series.kind, flux)),
+    ...queries.map((flux) => readPoints(client, series.kind, flux)),
   ]);
   const ends = Array.from(last.times, (time, i) => [time, Number(last.values[i])] as const);
   return [...parts.flat(), ...ends];
 }
 
-async function pointsOf(
-  client: Questioner,
+async function readPoints(
+  client: InfluxReader,
   kind: Kind,
   flux: string,
 ): Promise<(readonly [number, number])[]> {
   const points: (readonly [number, number])[] = [];
-  await readRows(client.query(flux), kind, (time, value) => {
+  await parseRows(client.query(flux), kind, (time, value) => {
     points.push([time, Number(value)]);
   });
   return points;

@@ -3,7 +3,7 @@ import type { InfluxClient } from "./client.js";
 import { ForeignValue, parseRecords } from "./csv.js";
 import { fluxAnyPoint, fluxFieldType } from "./flux.js";
 import type { FieldConflict } from "./ledger.js";
-import { textOf } from "./reading.js";
+import { readResponseText } from "./reading.js";
 
 /** Types that have no mean, which tells them from numbers. */
 const withoutMean: ReadonlySet<string> = new Set(["string", "boolean"]);
@@ -19,11 +19,14 @@ export async function stillHolds(
   { productID, field, shard, stop, heldAs }: FieldConflict,
 ): Promise<boolean> {
   try {
-    await textOf(client.query(fluxFieldType(bucket, productID, field, shard)));
+    await readResponseText(client.query(fluxFieldType(bucket, productID, field, shard)));
   } catch (error) {
     if (error instanceof ForeignValue) return error.heldAs === heldAs;
     throw error;
   }
   if (withoutMean.has(heldAs)) return false;
-  return parseRecords(await textOf(client.query(fluxAnyPoint(bucket, productID, shard, stop)))).length > 0;
+  return (
+    parseRecords(await readResponseText(client.query(fluxAnyPoint(bucket, productID, shard, stop)))).length >
+    0
+  );
 }

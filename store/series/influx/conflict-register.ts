@@ -46,7 +46,7 @@ export function createConflictRegister(): ConflictRegister {
   const known = new Map<string, FieldConflict[]>();
 
   const of = (series: Pick<SeriesRef, "productID" | "field">): readonly FieldConflict[] =>
-    known.get(keyOf(series)) ?? [];
+    known.get(formatKey(series)) ?? [];
   const others = (conflict: FieldConflict): FieldConflict[] =>
     of(conflict).filter(({ shard }) => shard !== conflict.shard);
 
@@ -58,14 +58,14 @@ export function createConflictRegister(): ConflictRegister {
     has: (conflict) => of(conflict).some(({ shard }) => shard === conflict.shard),
     add: (conflict) => {
       known.set(
-        keyOf(conflict),
+        formatKey(conflict),
         [...others(conflict), conflict].sort((a, b) => a.shard - b.shard),
       );
     },
     remove: (conflict) => {
       const left = others(conflict);
-      if (left.length === 0) known.delete(keyOf(conflict));
-      else known.set(keyOf(conflict), left);
+      if (left.length === 0) known.delete(formatKey(conflict));
+      else known.set(formatKey(conflict), left);
     },
     endedBy: (points, refused) => {
       const ended = new Set<FieldConflict>();
@@ -89,8 +89,8 @@ export function createConflictRegister(): ConflictRegister {
         const shard = before?.shard ?? shardStart(point.time, width);
         const stop = before?.stop ?? shard + width;
         const conflict = { productID, field, shard, stop, start: point.time, heldAs };
-        const first = firsts.get(shardKeyOf(conflict)) ?? before;
-        if (first === undefined || point.time < first.start) firsts.set(shardKeyOf(conflict), conflict);
+        const first = firsts.get(formatShardKey(conflict)) ?? before;
+        if (first === undefined || point.time < first.start) firsts.set(formatShardKey(conflict), conflict);
       }
       return [...firsts.values()];
     },
@@ -116,11 +116,11 @@ function shardStart(time: number, width: number): number {
   return Math.floor((time - offset) / width) * width + offset;
 }
 
-const keyOf = ({ productID, field }: Pick<SeriesRef, "productID" | "field">): string =>
+const formatKey = ({ productID, field }: Pick<SeriesRef, "productID" | "field">): string =>
   `${productID}\n${field}`;
 
-export const shardKeyOf = (conflict: Pick<FieldConflict, "productID" | "field" | "shard">): string =>
-  `${keyOf(conflict)}\n${conflict.shard}`;
+export const formatShardKey = (conflict: Pick<FieldConflict, "productID" | "field" | "shard">): string =>
+  `${formatKey(conflict)}\n${conflict.shard}`;
 
 /** The type that a field already has; null where a point was refused for another reason. */
 function typeHeld(reason: string): string | null {

@@ -5,7 +5,12 @@
 import { StoreError } from "../../lib/errors.js";
 import { createLock } from "../../lib/turns.js";
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
-import { type Bounds, createConflictRegister, type ReadablePart, shardKeyOf } from "./conflict-register.js";
+import {
+  type Bounds,
+  createConflictRegister,
+  formatShardKey,
+  type ReadablePart,
+} from "./conflict-register.js";
 import type { FieldConflict, InfluxLedger } from "./ledger.js";
 
 /** Why a conflict is over. */
@@ -58,10 +63,10 @@ export async function openConflicts(options: ConflictsOptions): Promise<Conflict
   let lookedAt = 0;
   /** Changes follow one another, so that ledger and register stay the same. */
   const inTurn = createLock();
-  for (const conflict of await ledger.conflicts()) tell(conflict);
+  for (const conflict of await ledger.conflicts()) reportConflict(conflict);
 
   /** Adds a conflict; only a new one is reported. */
-  function tell(conflict: FieldConflict): void {
+  function reportConflict(conflict: FieldConflict): void {
     const isNew = !known.has(conflict);
     known.add(conflict);
     if (isNew) onChange(conflict, null, known.all());
@@ -74,7 +79,7 @@ export async function openConflicts(options: ConflictsOptions): Promise<Conflict
 
   async function begin(conflict: FieldConflict): Promise<void> {
     await ledger.keepConflict(conflict);
-    tell(conflict);
+    reportConflict(conflict);
   }
 
   async function end(conflict: FieldConflict, why: ConflictEnd): Promise<void> {
@@ -84,9 +89,9 @@ export async function openConflicts(options: ConflictsOptions): Promise<Conflict
 
   async function takeOver(): Promise<void> {
     const kept = await ledger.conflicts();
-    const keys = new Set(kept.map(shardKeyOf));
-    for (const one of known.all()) if (!keys.has(shardKeyOf(one))) remove(one, "forgotten");
-    for (const one of kept) tell(one);
+    const keys = new Set(kept.map(formatShardKey));
+    for (const one of known.all()) if (!keys.has(formatShardKey(one))) remove(one, "forgotten");
+    for (const one of kept) reportConflict(one);
   }
 
   return {

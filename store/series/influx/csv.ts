@@ -22,7 +22,7 @@ const powersOfTen = Array.from({ length: digitsExactMax + 1 }, (_, n) => 10 ** n
  * hold a line break. Ends the answer once `isEnough`.
  * @throws StoreError UNAVAILABLE when the answer ends in an error of the engine; ForeignValue
  */
-export function readRows(
+export function parseRows(
   chunks: AsyncIterable<Uint8Array>,
   kind: Kind,
   sink: RowSink,
@@ -137,7 +137,7 @@ export function parseTime(text: string): number {
 }
 
 function createRowParser(kind: Kind, sink: RowSink): LineParser {
-  const timeOf = createTimeParser();
+  const parseTimeText = createTimeParser();
   const text = kind === "text";
   let headerNext = true;
   let failed = false;
@@ -160,7 +160,7 @@ function createRowParser(kind: Kind, sink: RowSink): LineParser {
     if (failed) throw engineError(bytes.toString("utf8", start, end));
     const timeAt = cellStart(bytes, start, end);
     const valueAt = bytes.indexOf(comma, timeAt) + 1;
-    const time = timeOf(bytes, timeAt, valueAt - 1);
+    const time = parseTimeText(bytes, timeAt, valueAt - 1);
     sink(time, text ? parseText(bytes.toString("utf8", valueAt, end)) : parseNumber(bytes, valueAt, end));
   };
 }
@@ -176,7 +176,7 @@ function checkHeader(header: string, expected = /^,result,table,(_time|_start),_
 const fieldHeader = /^,result,table,(_field,_time,_value|_time,_value,_field)$/;
 
 function createFieldParser(sinkOf: (field: string) => FieldSink | null): LineParser {
-  const timeOf = createTimeParser();
+  const parseTimeText = createTimeParser();
   let headerNext = true;
   let failed = false;
   let fieldFirst = false;
@@ -196,9 +196,9 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
   }
 
   /** Rows of other fields are still read. */
-  function passOver(told: FieldSink, error: unknown): void {
+  function passOver(fieldSink: FieldSink, error: unknown): void {
     if (!(error instanceof ForeignValue)) throw error;
-    told.onForeign(error);
+    fieldSink.onForeign(error);
     sink = null;
   }
 
@@ -241,7 +241,7 @@ function createFieldParser(sinkOf: (field: string) => FieldSink | null): LinePar
       bytes.compare(current, 0, current.length, fieldAt, fieldEnd) === 0;
     if (!isSame) begin(bytes.subarray(fieldAt, fieldEnd));
     if (sink === null) return;
-    const time = timeOf(bytes, timeAt, valueAt - 1);
+    const time = parseTimeText(bytes, timeAt, valueAt - 1);
     if (sink.kind === "text") addText(sink, time, bytes.toString("utf8", valueAt, valueEnd));
     else sink.add(time, parseNumber(bytes, valueAt, valueEnd));
   };

@@ -32,7 +32,7 @@ const hexEscaped = /[\u0000-\u001f\u007f$]/g;
 /** A string literal that reads back as `text`. Every $ is escaped: the lexer stumbles over "$\\${" as well. */
 export function fluxString(text: string): string {
   const quoted = text.replace(/["\\]/g, "\\$&");
-  return `"${quoted.replace(hexEscaped, (char) => `\\x${hexOf(char)}`)}"`;
+  return `"${quoted.replace(hexEscaped, (char) => `\\x${formatHex(char)}`)}"`;
 }
 
 /** A time literal; times beyond the range of InfluxDB's clock become its first or last time. */
@@ -120,7 +120,7 @@ function fieldsIn(
 ): string {
   const { productID = "", deviceID = "" } = series[0] ?? {};
   const of = `${equals("_measurement", productID)} and ${equals("device", deviceID)}`;
-  const fields = anyOf(
+  const fields = formatAny(
     "_field",
     series.map(({ field }) => field),
   );
@@ -249,7 +249,7 @@ export function fluxDevicesWithPoints(
   return `import "influxdata/influxdb/schema"
 schema.tagValues(
   bucket: ${fluxString(bucket)}, tag: "device", start: ${fluxTime(timeMin)}, stop: ${fluxTime(timeMax + 1)},
-  predicate: (r) => ${equals("_measurement", productID)} and ${anyOf("device", deviceIDs)},
+  predicate: (r) => ${equals("_measurement", productID)} and ${formatAny("device", deviceIDs)},
 )`;
 }
 
@@ -306,11 +306,14 @@ function predicate({ productID, deviceID, field }: SeriesRef): string {
  * for each series would take ten times as long.
  */
 function latestPredicate(series: readonly SeriesRef[]): string {
-  const fieldsOf = groupBy(series, (ref) => `${equals("_measurement", ref.productID)}\n${ref.deviceID}`);
-  const shapes = groupBy([...fieldsOf.entries()], ([key, refs]) =>
+  const fieldsByDevice = groupBy(
+    series,
+    (ref) => `${equals("_measurement", ref.productID)}\n${ref.deviceID}`,
+  );
+  const shapes = groupBy([...fieldsByDevice.entries()], ([key, refs]) =>
     [
       key.split("\n")[0],
-      anyOf(
+      formatAny(
         "_field",
         refs.map((ref) => ref.field),
       ),
@@ -318,20 +321,20 @@ function latestPredicate(series: readonly SeriesRef[]): string {
   );
   const terms = [...shapes].map(([shape, members]) => {
     const devices = members.flatMap(([, refs]) => refs.slice(0, 1).map((ref) => ref.deviceID));
-    return `(${shape} and ${anyOf("device", devices)})`;
+    return `(${shape} and ${formatAny("device", devices)})`;
   });
   return terms.join(" or ");
 }
 
-function anyOf(column: string, names: readonly string[]): string {
-  return `(${eitherOf([...new Set(names)].map((name) => equals(column, name)))})`;
+function formatAny(column: string, names: readonly string[]): string {
+  return `(${joinTerms([...new Set(names)].map((name) => equals(column, name)))})`;
 }
 
 /** Joined in pairs: the server refuses a chain of some two hundred as nested too deeply. */
-function eitherOf(terms: readonly string[]): string {
+function joinTerms(terms: readonly string[]): string {
   if (terms.length <= 16) return terms.join(" or ");
   const half = terms.length >> 1;
-  return `(${eitherOf(terms.slice(0, half))}) or (${eitherOf(terms.slice(half))})`;
+  return `(${joinTerms(terms.slice(0, half))}) or (${joinTerms(terms.slice(half))})`;
 }
 
 function equals(column: string, name: string): string {
@@ -353,6 +356,6 @@ function predicateString(name: string): string {
   return `"${influxName(name).replace(/"/g, '\\"')}"`;
 }
 
-function hexOf(char: string): string {
+function formatHex(char: string): string {
   return char.charCodeAt(0).toString(16).padStart(2, "0");
 }

@@ -2,7 +2,7 @@
 
 import { isStorableTime } from "../../lib/time-range.js";
 import type { Point, SeriesRef } from "../series.js";
-import { lineKeyOf } from "./names.js";
+import { toLineKey } from "./names.js";
 
 const timeRefused = "the time is no whole microsecond from 1684-08-01 to 2255-05-31";
 
@@ -98,7 +98,7 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
 
   /** Expects a whole number above 0; its halves are small integers, which V8 divides without a call. */
   function appendDigits(value: number): void {
-    const length = digitsOf(value);
+    const length = countDigits(value);
     let high = Math.floor(value / 1e8);
     let low = value - high * 1e8;
     let i = at + length;
@@ -111,9 +111,9 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
 
   return {
     add: (series, time, value, serverStamped) => {
-      const reason = refusalOf(series.kind, value) ?? (isStorableTime(time) ? null : timeRefused);
+      const reason = findRefusal(series.kind, value) ?? (isStorableTime(time) ? null : timeRefused);
       if (reason !== null) return reason;
-      const { head, field } = lineKeyOf(series);
+      const { head, field } = toLineKey(series);
       const isSameLine =
         time === lineTime &&
         serverStamped === isStamped &&
@@ -148,7 +148,7 @@ export function createLineBytes(nodeNumber: number, bytesExpected: number): Line
   };
 }
 
-function refusalOf(kind: SeriesRef["kind"], value: Point["value"]): string | null {
+function findRefusal(kind: SeriesRef["kind"], value: Point["value"]): string | null {
   switch (kind) {
     case "number":
       return typeof value === "number" && Number.isFinite(value) ? null : "not a finite number";
@@ -160,7 +160,7 @@ function refusalOf(kind: SeriesRef["kind"], value: Point["value"]): string | nul
 }
 
 /** Expects a whole number from 1 to 2^53. */
-function digitsOf(value: number): number {
+function countDigits(value: number): number {
   let digits = 1;
   for (let bound = 10; value >= bound; bound *= 10) digits += 1;
   return digits;

@@ -1,11 +1,11 @@
 /** Points in InfluxDB's line protocol: at once, or line by line where some of them are refused. */
 
 import { createSlice } from "../../lib/turns.js";
-import type { Point, PointBatch, RefusedPoint } from "../series.js";
+import type { Point, RefusedPoint, SeriesPointBatch } from "../series.js";
 import { createLineBytes, type LineBytes } from "./line-bytes.js";
-import { valueAt } from "./point-batch.js";
+import { readBatchValue } from "./point-batch.js";
 
-export interface Line {
+export interface InfluxLine {
   readonly text: string;
   /** The points whose values the line carries, one for each field. */
   readonly points: readonly Point[];
@@ -18,7 +18,7 @@ interface Draft {
 }
 
 /** About the bytes of so many points: larger bodies grow. */
-const bytesOf = (points: number): number => 256 + points * 64;
+const estimateBytes = (points: number): number => 256 + points * 64;
 
 /** Points between two looks at the clock. */
 const stepPoints = 1024;
@@ -27,8 +27,8 @@ const stepPoints = 1024;
  * The lines of the points in their order, as one body, made in slices; null when InfluxDB cannot hold one of them.
  * `nodeNumber` 0 to 999 fills the nanoseconds of server-stamped times.
  */
-export async function bodyOf(points: readonly Point[], nodeNumber: number): Promise<Buffer | null> {
-  const bytes = createLineBytes(nodeNumber, bytesOf(points.length));
+export async function encodeBody(points: readonly Point[], nodeNumber: number): Promise<Buffer | null> {
+  const bytes = createLineBytes(nodeNumber, estimateBytes(points.length));
   const slice = createSlice();
   let steps = 0;
   for (const { series, time, value, serverStamped } of points) {
@@ -39,12 +39,12 @@ export async function bodyOf(points: readonly Point[], nodeNumber: number): Prom
 }
 
 /** The same of a batch of columns, whose times are nobody's stamps. */
-export function bodyOfBatch(batch: PointBatch): Buffer | null {
+export function encodeBatchBody(batch: SeriesPointBatch): Buffer | null {
   const { series, seriesAt, times } = batch;
-  const bytes = createLineBytes(0, bytesOf(times.length));
+  const bytes = createLineBytes(0, estimateBytes(times.length));
   for (let i = 0; i < times.length; i += 1) {
     const ref = series[seriesAt[i] ?? -1];
-    const value = ref && valueAt(batch, i, ref.kind);
+    const value = ref && readBatchValue(batch, i, ref.kind);
     if (ref === undefined || value === undefined) return null;
     if (bytes.add(ref, times[i] ?? Number.NaN, value, false) !== null) return null;
   }
@@ -55,14 +55,14 @@ export function bodyOfBatch(batch: PointBatch): Buffer | null {
 export function encodeLines(
   points: readonly Point[],
   nodeNumber: number,
-): { lines: Line[]; refused: RefusedPoint[] } {
-  const bytes = createLineBytes(nodeNumber, bytesOf(points.length));
+): { lines: InfluxLine[]; refused: RefusedPoint[] } {
+  const bytes = createLineBytes(nodeNumber, estimateBytes(points.length));
   const refused: RefusedPoint[] = [];
   const drafts: Draft[] = [];
   for (const point of points) {
     const reason = bytes.add(point.series, point.time, point.value, point.serverStamped);
     if (reason !== null) refused.push({ point, reason });
-    else draftOf(drafts, bytes).points.push(point);
+    else findDraft(drafts, bytes).points.push(point);
   }
   const body = bytes.end();
   const lines = drafts.map(({ start, points: own }, i) => {
@@ -73,7 +73,7 @@ export function encodeLines(
 }
 
 /** The same points, each on a line of its own. */
-export function explode(lines: readonly Line[], nodeNumber: number): Line[] {
+export function explode(lines: readonly InfluxLine[], nodeNumber: number): InfluxLine[] {
   return lines.flatMap((line) =>
     line.points.length === 1
       ? [line]
@@ -82,7 +82,7 @@ export function explode(lines: readonly Line[], nodeNumber: number): Line[] {
 }
 
 /** The draft of the line that has the point added last: a new one, or the one before it. */
-function draftOf(drafts: Draft[], { lineStart }: LineBytes): Draft {
+function findDraft(drafts: Draft[], { lineStart }: LineBytes): Draft {
   const last = drafts.at(-1);
   if (last?.start === lineStart) return last;
   const draft = { start: lineStart, points: [] };

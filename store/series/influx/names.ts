@@ -21,7 +21,7 @@ interface LineKey {
 /** References are interned, and so are their keys. */
 const keys = new WeakMap<SeriesRef, LineKey>();
 
-export function lineKeyOf(series: SeriesRef): LineKey {
+export function toLineKey(series: SeriesRef): LineKey {
   const known = keys.get(series);
   if (known) return known;
   const measurement = influxName(series.productID).replace(/[, ]/g, "\\$&");

@@ -2,12 +2,12 @@
 import type { StoreError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
-import type { Questioner } from "./client.js";
+import type { InfluxReader } from "./client.js";
 import { mismatch } from "./conflicts.js";
 import { createColumns, type ForeignValue, type RowSink, readFieldRows } from "./csv.js";
 import { fluxFields, fluxLastOfFields } from "./flux.js";
 import { influxName } from "./names.js";
-import { cut, firstWidth, readTexts, spanOf, widened } from "./reading.js";
+import { cut, firstWidth, readTexts, toSpan, widened } from "./reading.js";
 import { createTextColumns } from "./text-columns.js";
 import { textsExpected, textsFirst } from "./texts.js";
 
@@ -34,14 +34,14 @@ interface Search {
  * texts.
  */
 async function newestOfFields(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: readonly SeriesRef[],
   range: Pick<ReadRange, "start" | "stop">,
   wanted: number,
   bytesMax?: number,
 ): Promise<(Columns | StoreError)[]> {
-  const span = spanOf(range);
+  const span = toSpan(range);
   const searches = series.map((one): Search => {
     const found = createColumns(one.kind).columns();
     return { series: one, edge: undefined, width: firstWidth(wanted), rowsMax: wanted, found };
@@ -74,7 +74,7 @@ async function newestOfFields(
 
 /** One question; a search that is over loses its edge. */
 async function step(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   some: readonly Search[],
   span: { readonly start: number; readonly stop: number },
@@ -147,7 +147,7 @@ function createLast(kind: Kind): ReturnType<Growing> {
 
 /** The columns and the number of rows of each search; a series without rows has none. */
 async function ask(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   some: readonly Search[],
   growingOf: Growing,
@@ -178,8 +178,8 @@ async function ask(
 }
 
 /** The newest points of each series. Of texts a few come first, which show how many more fit their bytes. */
-export async function newestWithin(
-  client: Questioner,
+export async function fetchNewest(
+  client: InfluxReader,
   bucket: string,
   series: readonly SeriesRef[],
   range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
@@ -219,7 +219,7 @@ export async function newestWithin(
     const isOpen = points < newest && goesOn(columns, points);
     bySeries.set(
       one,
-      isOpen ? await readTexts(client, bucket, one, spanOf(range), wanted, columns) : columns,
+      isOpen ? await readTexts(client, bucket, one, toSpan(range), wanted, columns) : columns,
     );
   }
   return bySeries;

@@ -8,11 +8,11 @@ import { stillHolds } from "./conflict-look.js";
 import { type ConflictsOptions, openConflicts } from "./conflicts.js";
 import type { InfluxState } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
-import { bodyOf, bodyOfBatch, encodeLines } from "./lines.js";
+import { encodeBatchBody, encodeBody, encodeLines } from "./lines.js";
 import { pointsOfBatch, refusedIndexes } from "./point-batch.js";
-import { createQuestions } from "./questions.js";
-import { removeDevices, whichHavePoints } from "./removal.js";
-import { createRetention } from "./retention.js";
+import { createInfluxReader } from "./questions.js";
+import { removeInfluxDevices, whichHavePoints } from "./removal.js";
+import { createBucketRetention } from "./retention.js";
 import { writeAroundBadLines } from "./write-around-bad-lines.js";
 
 export interface InfluxSeriesOptions {
@@ -75,7 +75,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     },
   });
   const closed = new AbortController();
-  const removeOld = createRetention(client, closed.signal);
+  const removeOld = createBucketRetention(client, closed.signal);
   const trackers = createCheckpointTrackers(options.checkpoint);
   /** Whether the server has taken all of a body of lines; null is one that it cannot hold. */
   const isTaken = async (body: Buffer | null): Promise<boolean> =>
@@ -90,7 +90,8 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     }
     return refused;
   };
-  const questionsFor = (signal: AbortSignal | null) => createQuestions({ client, bucket, conflicts }, signal);
+  const createReader = (signal: AbortSignal | null) =>
+    createInfluxReader({ client, bucket, conflicts }, signal);
   // The server is away: each call will say so.
   await client.probe().then(client.look).catch(nobody);
   let isLooking = false;
@@ -115,7 +116,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       if (through > 0) tracker.begin(through);
       let succeeded = false;
       try {
-        const refused = (await isTaken(await bodyOf(points, shard))) ? [] : await settle(points, shard);
+        const refused = (await isTaken(await encodeBody(points, shard))) ? [] : await settle(points, shard);
         await conflicts.written(points, refused);
         succeeded = true;
         return refused;
@@ -124,7 +125,7 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
       }
     },
     async writeBatch(batch) {
-      const isWhole = await isTaken(bodyOfBatch(batch));
+      const isWhole = await isTaken(encodeBatchBody(batch));
       if (isWhole && !conflicts.areKnown) return [];
       const points = pointsOfBatch(batch);
       const refused = isWhole ? [] : await settle(points);
@@ -133,10 +134,10 @@ export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promi
     },
     flush: () => trackers.persist(),
     letGo: trackers.letGo,
-    ...questionsFor(null),
-    under: questionsFor,
+    ...createReader(null),
+    under: createReader,
     whichHavePoints: (devices) => whichHavePoints(client, bucket, devices),
-    removeDevices: (devices) => removeDevices(client, devices),
+    removeDevices: (devices) => removeInfluxDevices(client, devices),
     // InfluxDB cannot delete by field: the points stay, unseen, until retention or the device's deletion.
     removeFields: async () => {},
     // Not by the bucket's own retention: the bucket may be the operator's, whose rules we must not change.

@@ -1,10 +1,10 @@
 /** Batches of columns as points, and what was refused of them. */
 
-import type { Kind, Point, PointBatch, RefusedAt, RefusedPoint } from "../series.js";
+import type { Kind, Point, RefusedAt, RefusedPoint, SeriesPointBatch } from "../series.js";
 
 /** The value of the point at an index of a batch; undefined for the index of a text that is not there. */
-export function valueAt(
-  { values, texts }: PointBatch,
+export function readBatchValue(
+  { values, texts }: SeriesPointBatch,
   index: number,
   kind: Kind,
 ): Point["value"] | undefined {
@@ -12,13 +12,13 @@ export function valueAt(
   return kind === "text" ? texts[number] : number;
 }
 
-export function pointsOfBatch(batch: PointBatch): Point[] {
+export function pointsOfBatch(batch: SeriesPointBatch): Point[] {
   const { series, seriesAt, times } = batch;
   const points: Point[] = [];
   for (let i = 0; i < times.length; i += 1) {
     const ref = series[seriesAt[i] ?? 0];
     if (ref === undefined) throw new RangeError(`no series has place ${seriesAt[i]}`);
-    const value = valueAt(batch, i, ref.kind) ?? "";
+    const value = readBatchValue(batch, i, ref.kind) ?? "";
     points.push({ series: ref, time: times[i] ?? Number.NaN, value, serverStamped: false });
   }
   return points;

@@ -1,23 +1,23 @@
 /** The questions of a series store to InfluxDB, for one asker: only our own points are answered. */
 import { StoreError } from "../../lib/errors.js";
-import type { AggregateQuery, Columns, Latest, ReadRange, SeriesQuestions, SeriesRef } from "../series.js";
-import type { InfluxClient, Questioner } from "./client.js";
+import type { AggregateQuery, Columns, Latest, ReadRange, SeriesReader, SeriesRef } from "../series.js";
+import type { InfluxClient, InfluxReader } from "./client.js";
 import { aggregateArithmetic, extremesOrAll } from "./computing.js";
 import { type Conflicts, mismatch } from "./conflicts.js";
 import { ForeignValue } from "./csv.js";
-import { newestWithin } from "./newest.js";
+import { fetchNewest } from "./newest.js";
 import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "./reading.js";
 import { scanColumns } from "./scan.js";
 import { createTypeGuard } from "./type-guard.js";
 
 /** @param signal once aborted, questions under way end and none begins; null: the asker stays */
-export function createQuestions(
+export function createInfluxReader(
   { client, bucket, conflicts }: { client: InfluxClient; bucket: string; conflicts: Conflicts },
   signal: AbortSignal | null,
-): SeriesQuestions {
+): SeriesReader {
   const { named, whole, windowed } = createTypeGuard(bucket, conflicts);
   /** Each tenant has its own share of what runs at once. */
-  const of = ({ tenant }: Pick<SeriesRef, "tenant">): Questioner => ({
+  const of = ({ tenant }: Pick<SeriesRef, "tenant">): InfluxReader => ({
     query: (flux) => client.query(flux, { tenant, signal }),
   });
 
@@ -46,7 +46,7 @@ export function createQuestions(
     // Together they share one range, none of it in a shard that must not be asked.
     const { stop = Number.POSITIVE_INFINITY } = range;
     const sound = series.filter((_, i) => parts[i]?.conflict === undefined && parts[i]?.stop === stop);
-    const bySeries = await newestWithin(of(first), bucket, sound, range, newest).catch((error: unknown) => {
+    const bySeries = await fetchNewest(of(first), bucket, sound, range, newest).catch((error: unknown) => {
       // The engine does not say which series it is.
       if (error instanceof ForeignValue) return new Map<SeriesRef, Columns | StoreError>();
       throw error;
@@ -68,10 +68,10 @@ export function createQuestions(
     const parts = series.map((one) => ({ one, ...conflicts.part(one, {}, "newest") }));
     const answers = new Map<SeriesRef, Latest>();
     for (const start of new Set(parts.map((part) => part.start))) {
-      const asked = parts.filter((part) => part.start === start);
-      const refs = asked.map(({ one }) => one);
+      const selected = parts.filter((part) => part.start === start);
+      const refs = selected.map(({ one }) => one);
       const found = await latestPoints(of(refs[0] ?? { tenant: 0 }), bucket, refs, start);
-      for (const [i, { one, conflict }] of asked.entries()) {
+      for (const [i, { one, conflict }] of selected.entries()) {
         const unknown = conflict && { error: mismatch(bucket, one, conflict.heldAs) };
         answers.set(one, found[i] ?? unknown ?? null);
       }

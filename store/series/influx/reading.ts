@@ -3,7 +3,7 @@
 import { StoreError } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesRef } from "../series.js";
-import type { Questioner } from "./client.js";
+import type { InfluxReader } from "./client.js";
 import { mismatch } from "./conflicts.js";
 import {
   checkType,
@@ -11,9 +11,9 @@ import {
   ForeignValue,
   parseJsonText,
   parseRecords,
+  parseRows,
   parseTime,
   type RowSink,
-  readRows,
   valueType,
 } from "./csv.js";
 import { type FluxLimit, fluxAggregate, fluxEdgePoint, fluxLatest, fluxRead, hourMicros } from "./flux.js";
@@ -33,12 +33,12 @@ const widenMin = 4;
 const widenMax = 64;
 
 export async function readColumns(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   range: ReadRange,
 ): Promise<Columns> {
-  const span = spanOf(range);
+  const span = toSpan(range);
   if (span.start >= span.stop || range.newest === 0 || range.oldest === 0)
     return createColumns(series.kind).columns();
   const wanted = range.newest ?? range.oldest;
@@ -53,7 +53,7 @@ export async function readColumns(
 
 /** @param known the first points from the end that is read, where they are known and as many as were asked for */
 export function readTexts(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   { start, stop }: Span,
@@ -75,7 +75,7 @@ export function readTexts(
 
 /** Every aggregate but `increase`. */
 export async function aggregateWindows(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   query: AggregateQuery,
   arithmetic?: Arithmetic,
@@ -84,13 +84,13 @@ export async function aggregateWindows(
   const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
   if (answer.length === 0 || series.kind === "text") return answer;
   if (aggregate === "increase") throw new RangeError("an increase is computed from points");
-  const indexOf = new Map(edges.map((edge, i) => [edge, i]));
+  const indexByEdge = new Map(edges.map((edge, i) => [edge, i]));
   const runs = windowRuns(edges).filter((run) => run.stop > timeMin && run.start < timeMax);
   for (let from = 0; from < runs.length; from += runsPerRequestMax) {
     const some = runs.slice(from, from + runsPerRequestMax);
     const flux = fluxAggregate(bucket, series, some, aggregate, arithmetic);
-    await readRows(client.query(flux), series.kind, (start, value) => {
-      const index = indexOf.get(start) ?? (start < (edges[1] ?? 0) ? 0 : undefined);
+    await parseRows(client.query(flux), series.kind, (start, value) => {
+      const index = indexByEdge.get(start) ?? (start < (edges[1] ?? 0) ? 0 : undefined);
       if (index === undefined)
         throw new StoreError("CORRUPT", `cannot aggregate: no window starts at ${start}`);
       if (typeof value === "number") answer[index] = value;
@@ -104,7 +104,7 @@ export async function aggregateWindows(
  * answered.
  */
 export async function latestPoints(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: readonly SeriesRef[],
   start: number,
@@ -114,16 +114,16 @@ export async function latestPoints(
     const asked = series.slice(from, from + latestPerRequestMax);
     const refs = new Map(asked.map((ref) => [seriesKey(ref), ref]));
     const flux = fluxLatest(bucket, asked, Math.max(start, timeMin));
-    for (const row of parseRecords(await textOf(client.query(flux)))) {
+    for (const row of parseRecords(await readResponseText(client.query(flux)))) {
       const key = [row._measurement, row.device, row._field].join("\n");
       const ref = refs.get(key);
-      if (ref !== undefined) found.set(key, latestOf(bucket, ref, row));
+      if (ref !== undefined) found.set(key, formatLatestQuery(bucket, ref, row));
     }
   }
   return series.map((ref) => found.get(seriesKey(ref)) ?? null);
 }
 
-function latestOf(
+function formatLatestQuery(
   bucket: string,
   series: SeriesRef,
   row: Readonly<Record<string, string>>,
@@ -148,7 +148,7 @@ const valueParsers: Record<SeriesRef["kind"], (cell: string) => number | string>
  * storage engine finds at once, in widening steps until enough points are in it.
  */
 async function readEnd(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   span: Span,
@@ -191,7 +191,7 @@ export function widened(width: number, pointsMax: number, count: number): number
  * that holds another type: then the microsecond before is asked for separately.
  */
 export async function lastPoint(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   { start, stop }: Span,
@@ -209,7 +209,7 @@ export async function lastPoint(
  * before the range.
  */
 export async function aggregateIncrease(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   { series, edges }: AggregateQuery,
   read: (series: SeriesRef, range: ReadRange) => Promise<Columns>,
@@ -217,7 +217,7 @@ export async function aggregateIncrease(
   const answer = new Array<number | null>(Math.max(edges.length - 1, 0)).fill(null);
   if (answer.length === 0 || series.kind === "text") return answer;
   const [start = 0] = edges;
-  const span = spanOf({ start, stop: edges[edges.length - 1] ?? start });
+  const span = toSpan({ start, stop: edges[edges.length - 1] ?? start });
   const earlier = await read(series, { stop: start, newest: 1 });
   let before = earlier.kind === "text" ? undefined : earlier.values[0];
   let index = 0;
@@ -231,7 +231,7 @@ export async function aggregateIncrease(
     answer[index] = (answer[index] ?? 0) + step;
     before = pending;
   };
-  await readRows(
+  await parseRows(
     client.query(fluxRead(bucket, series, span.start, span.stop)),
     series.kind,
     (time, value) => {
@@ -244,12 +244,12 @@ export async function aggregateIncrease(
   return answer;
 }
 
-async function fetchColumns(client: Questioner, series: SeriesRef, flux: string): Promise<Columns> {
+async function fetchColumns(client: InfluxReader, series: SeriesRef, flux: string): Promise<Columns> {
   return (await fetchCounted(client, series, flux)).columns;
 }
 
 export async function fetchCounted(
-  client: Questioner,
+  client: InfluxReader,
   series: SeriesRef,
   flux: string,
   limit: TextLimit | null = null,
@@ -260,7 +260,7 @@ export async function fetchCounted(
     rows += 1;
     add(time, value);
   };
-  await readRows(client.query(flux), series.kind, sink, isFull);
+  await parseRows(client.query(flux), series.kind, sink, isFull);
   return { columns: columns(), rows };
 }
 
@@ -273,7 +273,7 @@ export function cut(columns: Columns, from: FluxLimit["from"], pointsMax: number
     : { kind: columns.kind, times, values: columns.values.slice(start, stop) };
 }
 
-export function spanOf({ start = timeMin, stop = timeMax + 1 }: ReadRange): Span {
+export function toSpan({ start = timeMin, stop = timeMax + 1 }: ReadRange): Span {
   return { start: Math.max(start, timeMin), stop: Math.min(stop, timeMax + 1) };
 }
 
@@ -281,7 +281,7 @@ function seriesKey({ productID, deviceID, field }: SeriesRef): string {
   return [productID, deviceID, field].map(influxName).join("\n");
 }
 
-export async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readResponseText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts).toString("utf8");

@@ -4,11 +4,11 @@ import type { InfluxClient } from "./client.js";
 import { parseRecords } from "./csv.js";
 import { deletePredicate, deleteRange, fluxDevicesWithPoints } from "./flux.js";
 import { influxName } from "./names.js";
-import { textOf } from "./reading.js";
+import { readResponseText } from "./reading.js";
 import { timeMax } from "./times.js";
 
 /** Devices in one question, whose text is compiled anew each time. */
-const devicesPerQuestionMax = 250;
+const devicesPerQueryMax = 250;
 /** Deletions under way at once: the server takes one device a request. */
 const deletionsMax = 4;
 
@@ -22,18 +22,18 @@ export async function whichHavePoints(
   const products = new Set(devices.map(({ productID }) => productID));
   for (const productID of products) {
     const ids = devices.filter((device) => device.productID === productID).map(({ deviceID }) => deviceID);
-    for (let at = 0; at < ids.length; at += devicesPerQuestionMax) {
-      const flux = fluxDevicesWithPoints(bucket, productID, ids.slice(at, at + devicesPerQuestionMax));
-      for (const row of parseRecords(await textOf(client.query(flux)))) {
-        found.add(keyOf(productID, row._value ?? ""));
+    for (let at = 0; at < ids.length; at += devicesPerQueryMax) {
+      const flux = fluxDevicesWithPoints(bucket, productID, ids.slice(at, at + devicesPerQueryMax));
+      for (const row of parseRecords(await readResponseText(client.query(flux)))) {
+        found.add(formatKey(productID, row._value ?? ""));
       }
     }
   }
-  return devices.map(({ productID, deviceID }) => found.has(keyOf(productID, influxName(deviceID))));
+  return devices.map(({ productID, deviceID }) => found.has(formatKey(productID, influxName(deviceID))));
 }
 
 /** Several requests at once, one device in each. @throws StoreError UNAVAILABLE once those under way have ended */
-export async function removeDevices(
+export async function removeInfluxDevices(
   client: Pick<InfluxClient, "remove">,
   devices: readonly DeviceKey[],
 ): Promise<void> {
@@ -54,4 +54,4 @@ export async function removeDevices(
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-const keyOf = (productID: string, device: string): string => `${productID}\n${device}`;
+const formatKey = (productID: string, device: string): string => `${productID}\n${device}`;

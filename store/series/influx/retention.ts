@@ -17,7 +17,7 @@ const restRatio = 3;
 const restMsMax = 5000;
 
 /** Begins where this process's last call ended; all before that is one step. @throws StoreError UNAVAILABLE */
-export function createRetention(
+export function createBucketRetention(
   client: Pick<InfluxClient, "remove">,
   closed: AbortSignal,
 ): (time: number) => Promise<void> {

@@ -2,8 +2,8 @@
 
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, ReadRange, SeriesRef } from "../series.js";
-import type { Questioner } from "./client.js";
-import { createColumns, readRows } from "./csv.js";
+import type { InfluxReader } from "./client.js";
+import { createColumns, parseRows } from "./csv.js";
 import { fluxEdgePoint, fluxRead } from "./flux.js";
 import { fetchCounted } from "./reading.js";
 import { textsExpected, textsFirst } from "./texts.js";
@@ -19,7 +19,7 @@ const widenMax = 16;
  * there, and the next goes on after it.
  */
 export async function* scanColumns(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   range: Pick<ReadRange, "start" | "stop" | "bytesMax">,
@@ -61,7 +61,7 @@ export async function* scanColumns(
 }
 
 async function firstTime(
-  client: Questioner,
+  client: InfluxReader,
   bucket: string,
   series: SeriesRef,
   start: number,
@@ -69,7 +69,7 @@ async function firstTime(
 ): Promise<number | undefined> {
   const { add, columns } = createColumns(series.kind);
   const flux = fluxEdgePoint(bucket, series, start, stop, "first");
-  await readRows(client.query(flux), series.kind, add);
+  await parseRows(client.query(flux), series.kind, add);
   return columns().times[0];
 }
 

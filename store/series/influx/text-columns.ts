@@ -29,7 +29,7 @@ export function createTextColumns({ from, bytesMax }: TextLimit): {
   let cut = false;
   let full = false;
 
-  function letGo(): void {
+  function releaseOldest(): void {
     for (;;) {
       const oldest = textBytes(texts[first] ?? "");
       if (first >= texts.length - 1 || bytes - oldest < bytesMax) break;
@@ -61,7 +61,7 @@ export function createTextColumns({ from, bytesMax }: TextLimit): {
       times.push(time);
       texts.push(text);
     }
-    if (from === "newest") letGo();
+    if (from === "newest") releaseOldest();
   };
   const columns = (): Columns => ({
     kind: "text",

@@ -33,7 +33,7 @@ export async function gatherTexts(
     points: known?.times.length ?? 0,
     bytes: known?.kind === "text" ? textsBytes(known.values) : 0,
   };
-  let beyond = known === null ? null : endOf(known, wanted.from);
+  let beyond = known === null ? null : findEnd(known, wanted.from);
   let cut = false;
   while (held.points < wanted.points && !cut) {
     const left = wanted.bytes - held.bytes;
@@ -47,12 +47,12 @@ export async function gatherTexts(
     held.bytes += textsBytes(piece.values);
     cut = piece.cut === true;
     if (piece.times.length < asked) break;
-    beyond = endOf(piece, wanted.from);
+    beyond = findEnd(piece, wanted.from);
   }
   return joined(wanted.from === "newest" ? pieces.toReversed() : pieces, cut);
 }
 
-const endOf = ({ times }: Columns, from: FluxLimit["from"]): number | null =>
+const findEnd = ({ times }: Columns, from: FluxLimit["from"]): number | null =>
   (from === "newest" ? times[0] : times.at(-1)) ?? null;
 
 function joined(pieces: readonly Columns[], cut: boolean): Columns {

@@ -46,7 +46,7 @@ export function windowRuns(edges: readonly number[]): WindowRun[] {
   const runs: WindowRun[] = [];
   for (let from = 0; from < edges.length - 1; ) {
     const to = runEnd(edges, from);
-    runs.push(runOf(edges, from, to));
+    runs.push(toWindowRun(edges, from, to));
     from = to;
   }
   return runs;
@@ -61,7 +61,7 @@ function runEnd(edges: readonly number[], from: number): number {
   return to < last && widthAt(edges, to) < width ? to + 1 : to;
 }
 
-function runOf(edges: readonly number[], from: number, to: number): WindowRun {
+function toWindowRun(edges: readonly number[], from: number, to: number): WindowRun {
   const first = widthAt(edges, from);
   const width = to - from > 1 ? Math.max(first, widthAt(edges, from + 1)) : first;
   // The run's second edge lies on its grid even when its first window is a narrower one.

@@ -2,7 +2,7 @@
 
 import type { RefusedPoint, SeriesRef } from "../series.js";
 import type { LinesRefused } from "./client.js";
-import { explode, type Line } from "./lines.js";
+import { explode, type InfluxLine } from "./lines.js";
 import { influxName } from "./names.js";
 
 const reasonCharsMax = 1000;
@@ -17,7 +17,7 @@ type SendLines = (body: string) => Promise<LinesRefused | undefined>;
  */
 export async function writeAroundBadLines(
   send: SendLines,
-  lines: readonly Line[],
+  lines: readonly InfluxLine[],
   nodeNumber: number,
 ): Promise<RefusedPoint[]> {
   if (lines.length === 0) return [];
@@ -26,25 +26,25 @@ export async function writeAroundBadLines(
   const single = lines.every((line) => line.points.length === 1);
   if (single && (lines.length === 1 || droppedBy(answer) === lines.length))
     return refuse(lines, answer.message);
-  const groups = groupsOf(explode(lines, nodeNumber), lines, answer);
+  const groups = groupLines(explode(lines, nodeNumber), lines, answer);
   const refused: RefusedPoint[] = [];
   for (const group of groups) refused.push(...(await writeAroundBadLines(send, group, nodeNumber)));
   return refused;
 }
 
 /** Smaller groups: the lines that the answer names and the rest, or else two halves. */
-function groupsOf(
-  exploded: readonly Line[],
-  lines: readonly Line[],
+function groupLines(
+  exploded: readonly InfluxLine[],
+  lines: readonly InfluxLine[],
   answer: LinesRefused,
-): readonly Line[][] {
+): readonly InfluxLine[][] {
   if (lines.length > 1 && answer.status === 400) {
     // The names are those of the lines as they were sent.
     const named = lines.filter((line) => answer.message.includes(`unable to parse '${line.text}'`));
     const rest = lines.filter((line) => !named.includes(line));
     if (named.length > 0) return [rest, ...named.map((line) => [line])];
   }
-  const conflict = conflictOf(answer);
+  const conflict = parseConflict(answer);
   if (conflict) {
     const named = exploded.filter(
       ({ points: [point] }) => point !== undefined && isNamed(point.series, conflict),
@@ -66,7 +66,7 @@ interface Conflict {
   readonly measurement: string;
 }
 
-function conflictOf({ message }: LinesRefused): Conflict | undefined {
+function parseConflict({ message }: LinesRefused): Conflict | undefined {
   const [, field, measurement] = /input field "(.*?)" on measurement "(.*?)" is type/.exec(message) ?? [];
   return field === undefined || measurement === undefined ? undefined : { field, measurement };
 }
@@ -75,7 +75,7 @@ function isNamed(series: SeriesRef, conflict: Conflict): boolean {
   return influxName(series.field) === conflict.field && influxName(series.productID) === conflict.measurement;
 }
 
-function refuse(lines: readonly Line[], message: string): RefusedPoint[] {
+function refuse(lines: readonly InfluxLine[], message: string): RefusedPoint[] {
   const reason = message.length > reasonCharsMax ? `${message.slice(0, reasonCharsMax)}…` : message;
   return lines.flatMap((line) => line.points.map((point) => ({ point, reason })));
 }

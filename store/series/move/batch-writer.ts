@@ -1,9 +1,9 @@
 /** Gathers points of many series into batches of a good size, and writes one while the next is gathered. */
 
 import { textBytes } from "../../lib/text-bytes.js";
-import type { Columns, PointBatch, SeriesRef, SeriesStore } from "../series.js";
+import type { Columns, SeriesPointBatch, SeriesRef, SeriesStore } from "../series.js";
 
-interface RefusedOf {
+interface RefusedSeriesPoint {
   readonly series: SeriesRef;
   readonly reason: string;
 }
@@ -12,7 +12,7 @@ interface BatchWriter {
   /** Takes the points of one series whose times are not known yet. Waits while a full batch waits for the one before. */
   add(series: SeriesRef, columns: Columns, isKnown: (time: number) => boolean): Promise<void>;
   /** Writes the rest. @throws whatever the store threw */
-  end(): Promise<{ readonly written: number; readonly refused: readonly RefusedOf[] }>;
+  end(): Promise<{ readonly written: number; readonly refused: readonly RefusedSeriesPoint[] }>;
 }
 
 const pointsMax = 20_000;
@@ -41,7 +41,7 @@ const newDraft = (): Draft => ({
   bytes: 0,
 });
 
-const batchOf = ({ series, texts, length, ...columns }: Draft): PointBatch => ({
+const toBatch = ({ series, texts, length, ...columns }: Draft): SeriesPointBatch => ({
   series,
   texts,
   seriesAt: columns.seriesAt.slice(0, length),
@@ -52,10 +52,10 @@ const batchOf = ({ series, texts, length, ...columns }: Draft): PointBatch => ({
 export function createBatchWriter(store: Pick<SeriesStore, "writeBatch">): BatchWriter {
   let draft = newDraft();
   let written = 0;
-  const refused: RefusedOf[] = [];
+  const refused: RefusedSeriesPoint[] = [];
   let writing: Promise<void> = Promise.resolve();
 
-  async function write({ series, seriesAt, ...batch }: PointBatch): Promise<void> {
+  async function write({ series, seriesAt, ...batch }: SeriesPointBatch): Promise<void> {
     // The engine takes the columns over.
     const refs = seriesAt.slice();
     const bad = await store.writeBatch({ series, seriesAt, ...batch });
@@ -70,7 +70,7 @@ export function createBatchWriter(store: Pick<SeriesStore, "writeBatch">): Batch
     const full = draft;
     draft = newDraft();
     const before = writing;
-    writing = before.then(() => write(batchOf(full)));
+    writing = before.then(() => write(toBatch(full)));
     // Told by whoever waits for it next.
     writing.catch(() => undefined);
     await before;

@@ -3,7 +3,7 @@
 import { asError, isUnavailable } from "../../lib/errors.js";
 import { retryUntil } from "../../lib/retry.js";
 import { textsPerReadBytes } from "../../lib/text-bytes.js";
-import type { Columns, SeriesQuestions, SeriesRef, SeriesStore } from "../series.js";
+import type { Columns, SeriesReader, SeriesRef, SeriesStore } from "../series.js";
 import { createBatchWriter } from "./batch-writer.js";
 
 /** A device with the series of all its data points. */
@@ -73,7 +73,7 @@ export async function copyPoints(move: PointCopy, begun: MoveCounts): Promise<Mo
   let counts = begun;
   for await (const devices of move.devices) {
     const { notMoved, ...done } = await untilServed(move.signal, () => copyDevices(move, devices));
-    counts = sumOf(counts, done);
+    counts = addCounts(counts, done);
     await move.copied(devices.at(-1)?.id ?? 0, counts, notMoved);
   }
   return counts;
@@ -83,7 +83,7 @@ export async function copyPoints(move: PointCopy, begun: MoveCounts): Promise<Mo
  * Looks for every point of the source at its time in the other store, and returns how many there are. While a store is
  * away it waits. @throws whatever the signal was aborted with
  */
-export async function checkPoints(move: PointCheck): Promise<number> {
+export async function compareStores(move: PointCheck): Promise<number> {
   let points = 0;
   for await (const devices of move.devices) {
     const found = await untilServed(move.signal, () => checkDevices(move, devices));
@@ -108,7 +108,7 @@ async function untilServed<T>(signal: AbortSignal, work: () => Promise<T>): Prom
   );
 }
 
-const sumOf = (one: MoveCounts, other: MoveCounts): MoveCounts => ({
+const addCounts = (one: MoveCounts, other: MoveCounts): MoveCounts => ({
   devices: one.devices + other.devices,
   series: one.series + other.series,
   points: one.points + other.points,
@@ -199,7 +199,7 @@ async function whichHavePoints(
 }
 
 async function seriesWithPoints(
-  source: SeriesQuestions,
+  source: SeriesReader,
   { series }: MovedDevice,
   notMoved: NotMoved[],
 ): Promise<SeriesRef[]> {
@@ -216,8 +216,8 @@ async function seriesWithPoints(
 /** Hands on the points of a series, with what tells which of them the other store has. Returns how many there are. */
 async function readSeries(
   { series, isNew }: Task,
-  source: SeriesQuestions,
-  target: SeriesQuestions,
+  source: SeriesReader,
+  target: SeriesReader,
   take: Take,
 ): Promise<number> {
   let read = 0;

@@ -19,13 +19,13 @@ export function mergeEnds(parts: readonly Columns[], range: ReadRange): Columns 
     from === "newest"
       ? after(all, Math.max(...cutParts.map(({ times }) => times[0] ?? 0)))
       : upTo(all, Math.min(...cutParts.map(({ times }) => times.at(-1) ?? 0)));
-  const some = endOf(known, from, wanted);
+  const some = takeEnd(known, from, wanted);
   if (some.kind !== "text") return some;
   const { values } = some;
   const { bytesMax = Number.POSITIVE_INFINITY } = range;
   const fitting = textsWithin(values.length, (i) => values[i] ?? "", from, bytesMax);
   const isCut = fitting < wanted && (fitting < values.length || cutParts.length > 0);
-  return { ...endOf(some, from, fitting), ...(isCut ? { cut: true } : {}) };
+  return { ...takeEnd(some, from, fitting), ...(isCut ? { cut: true } : {}) };
 }
 
 /** Pieces in ascending order, from scans of the same range. */
@@ -82,11 +82,11 @@ const valueAt = (a: Columns, b: Columns, place: number): number | string | undef
 
 /** Those from `time` on, or `beyond` it. */
 function after(columns: Columns, time: number, beyond: 0 | 1 = 0): Columns {
-  return endOf(columns, "newest", columns.times.length - indexAt(columns.times, time + beyond));
+  return takeEnd(columns, "newest", columns.times.length - indexAt(columns.times, time + beyond));
 }
 
 const upTo = (columns: Columns, time: number): Columns =>
-  endOf(columns, "oldest", indexAt(columns.times, time + 1));
+  takeEnd(columns, "oldest", indexAt(columns.times, time + 1));
 
 /** The first index whose time is not below. */
 function indexAt(times: Float64Array, time: number): number {
@@ -99,7 +99,7 @@ function indexAt(times: Float64Array, time: number): number {
   return low;
 }
 
-function endOf(columns: Columns, from: "newest" | "oldest", count: number): Columns {
+function takeEnd(columns: Columns, from: "newest" | "oldest", count: number): Columns {
   const { length } = columns.times;
   if (count >= length) return withoutMark(columns);
   const [start, stop] = from === "newest" ? [length - count, length] : [0, count];

@@ -1,12 +1,12 @@
 /** Several stores as one: a shard's points are in one of them, and with them a device's. */
 import { shardOfID } from "../../journal/shard-ids.js";
 import { joinRemoved } from "../removed-points.js";
-import type { DeviceKey, Point, PointBatch, RefusedAt, RefusedPoint, SeriesStore } from "../series.js";
+import type { DeviceKey, Point, RefusedAt, RefusedPoint, SeriesPointBatch, SeriesStore } from "../series.js";
 import type { SeriesPlaces } from "./places.js";
-import { createSplitQuestions } from "./questions.js";
+import { createShardedReader } from "./questions.js";
 
 /** @param stores in the order of the places; they are closed with this one */
-export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces): SeriesStore {
+export function createShardedSeries(stores: readonly SeriesStore[], places: SeriesPlaces): SeriesStore {
   const at = (place: number): SeriesStore => {
     const store = stores[place];
     if (store === undefined) throw new RangeError(`there is no store ${place}`);
@@ -28,21 +28,21 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
 
   /** Points of no journal. */
   async function writeByDevice(points: readonly Point[]): Promise<RefusedPoint[]> {
-    const placeOf = await takesNow([...new Set(points.map(({ series }) => series))]);
+    const placeBySeries = await takesNow([...new Set(points.map(({ series }) => series))]);
     const refused = await each((store) => {
-      const own = points.filter(({ series }) => stores[placeOf.get(series) ?? 0] === store);
+      const own = points.filter(({ series }) => stores[placeBySeries.get(series) ?? 0] === store);
       return own.length === 0 ? Promise.resolve([]) : store.write(own, 0);
     });
     return refused.flat();
   }
 
-  async function writeBatch(batch: PointBatch): Promise<readonly RefusedAt[]> {
-    const placeOf = await takesNow(batch.series);
-    const placeAt = batch.series.map((series) => placeOf.get(series) ?? 0);
+  async function writeBatch(batch: SeriesPointBatch): Promise<readonly RefusedAt[]> {
+    const placeBySeries = await takesNow(batch.series);
+    const placeAt = batch.series.map((series) => placeBySeries.get(series) ?? 0);
     const refused = await each(async (store, place) => {
-      const own = indexesOf(batch, placeAt, place);
+      const own = findIndexes(batch, placeAt, place);
       if (own.length === 0) return [];
-      const some = await store.writeBatch(own.length === batch.times.length ? batch : partOf(batch, own));
+      const some = await store.writeBatch(own.length === batch.times.length ? batch : selectPart(batch, own));
       return some.map(({ index, reason }) => ({ index: own[index] ?? 0, reason }));
     });
     return refused.flat().sort((a, b) => a.index - b.index);
@@ -57,9 +57,9 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
     writeBatch,
     flush: async () => void (await each((store) => store.flush())),
     letGo: (shard) => ofShard(shard).letGo(shard),
-    ...createSplitQuestions(stores, places),
+    ...createShardedReader(stores, places),
     under: (signal) =>
-      createSplitQuestions(
+      createShardedReader(
         stores.map((store) => store.under(signal)),
         places,
       ),
@@ -78,13 +78,16 @@ export function splitSeries(stores: readonly SeriesStore[], places: SeriesPlaces
 }
 
 /** The points of a batch whose series are of that place. */
-function indexesOf({ seriesAt }: PointBatch, placeAt: readonly number[], place: number): number[] {
+function findIndexes({ seriesAt }: SeriesPointBatch, placeAt: readonly number[], place: number): number[] {
   const own: number[] = [];
   for (const [index, series] of seriesAt.entries()) if (placeAt[series] === place) own.push(index);
   return own;
 }
 
-function partOf({ series, texts, ...columns }: PointBatch, own: readonly number[]): PointBatch {
+function selectPart(
+  { series, texts, ...columns }: SeriesPointBatch,
+  own: readonly number[],
+): SeriesPointBatch {
   return {
     series,
     texts,

@@ -9,23 +9,23 @@ import type {
   ExtremesQuery,
   Latest,
   ReadRange,
-  SeriesQuestions,
+  SeriesReader,
   SeriesRef,
 } from "../series.js";
 import { mergeColumns, mergeEnds, mergeScans } from "./merge.js";
 import type { SeriesPlaces } from "./places.js";
 
 /** At least one. */
-type Asked = readonly [SeriesQuestions, ...SeriesQuestions[]];
+type ShardReaders = readonly [SeriesReader, ...SeriesReader[]];
 
 /** Points of one piece that is read to be computed with. */
 const pieceMax = 20_000;
 
-export function createSplitQuestions(
-  stores: readonly SeriesQuestions[],
+export function createShardedReader(
+  stores: readonly SeriesReader[],
   places: Pick<SeriesPlaces, "ofDevices">,
-): SeriesQuestions {
-  async function of(device: DeviceKey): Promise<Asked> {
+): SeriesReader {
+  async function of(device: DeviceKey): Promise<ShardReaders> {
     const [found = []] = await places.ofDevices([device]);
     const [first, ...others] = found.map((place) => stores[place]).filter((one) => one !== undefined);
     if (first === undefined) throw new RangeError("a device without a store");
@@ -33,22 +33,22 @@ export function createSplitQuestions(
   }
 
   /** The stores that have points of the series in the range; the first where none has. */
-  async function having(series: SeriesRef, range: Pick<ReadRange, "start" | "stop">): Promise<Asked> {
-    const asked = await of(series);
-    if (asked.length === 1) return asked;
-    const newest = await Promise.all(asked.map((store) => store.read(series, { ...range, newest: 1 })));
-    const [first, ...others] = asked.filter((_, i) => (newest[i]?.times.length ?? 0) > 0);
-    return first === undefined ? [asked[0]] : [first, ...others];
+  async function having(series: SeriesRef, range: Pick<ReadRange, "start" | "stop">): Promise<ShardReaders> {
+    const selected = await of(series);
+    if (selected.length === 1) return selected;
+    const newest = await Promise.all(selected.map((store) => store.read(series, { ...range, newest: 1 })));
+    const [first, ...others] = selected.filter((_, i) => (newest[i]?.times.length ?? 0) > 0);
+    return first === undefined ? [selected[0]] : [first, ...others];
   }
 
   async function latest(series: readonly SeriesRef[]): Promise<Latest[]> {
     const where = await places.ofDevices(series);
     const answers = await Promise.all(
       stores.map(async (store, place) => {
-        const asked = series.filter((_, i) => where[i]?.includes(place));
-        if (asked.length === 0) return new Map<SeriesRef, Latest>();
-        const found = await store.latest(asked);
-        return new Map(asked.map((one, i) => [one, found[i] ?? null]));
+        const selected = series.filter((_, i) => where[i]?.includes(place));
+        if (selected.length === 0) return new Map<SeriesRef, Latest>();
+        const found = await store.latest(selected);
+        return new Map(selected.map((one, i) => [one, found[i] ?? null]));
       }),
     );
     return series.map((one, i) =>
@@ -83,11 +83,11 @@ export function createSplitQuestions(
       yield* scanAll([first, ...others], series, range, pointsMax);
     },
     aggregate: async (query) => {
-      const [first, ...others] = await having(query.series, rangeOf(query));
+      const [first, ...others] = await having(query.series, toRange(query));
       return others.length === 0 ? first.aggregate(query) : aggregateFromPoints([first, ...others], query);
     },
     aggregateArithmetic: async (query) => {
-      const [first, ...others] = await having(query.series, rangeOf(query));
+      const [first, ...others] = await having(query.series, toRange(query));
       return others.length === 0 ? first.aggregateArithmetic(query) : null;
     },
     extremes: async (query) => {
@@ -100,7 +100,7 @@ export function createSplitQuestions(
 }
 
 /** An increase counts from the point before the windows. */
-function rangeOf({ edges, aggregate }: AggregateQuery): Pick<ReadRange, "start" | "stop"> {
+function toRange({ edges, aggregate }: AggregateQuery): Pick<ReadRange, "start" | "stop"> {
   const [start = 0] = edges;
   const stop = edges.at(-1) ?? start;
   return aggregate === "increase" ? { stop } : { start, stop };
@@ -126,7 +126,7 @@ function mergedOrError(
 }
 
 function scanAll(
-  stores: Asked,
+  stores: ShardReaders,
   series: SeriesRef,
   { bytesMax, ...range }: Pick<ReadRange, "start" | "stop" | "bytesMax">,
   pointsMax: number,
@@ -135,7 +135,7 @@ function scanAll(
   return mergeScans(stores.map((store) => store.scan(series, bounds, pointsMax)));
 }
 
-async function aggregateFromPoints(stores: Asked, query: AggregateQuery): Promise<(number | null)[]> {
+async function aggregateFromPoints(stores: ShardReaders, query: AggregateQuery): Promise<(number | null)[]> {
   const { series, edges, aggregate } = query;
   const [start = 0] = edges;
   const aggregation = createAggregation(edges, aggregate);
@@ -151,7 +151,7 @@ async function aggregateFromPoints(stores: Asked, query: AggregateQuery): Promis
   return aggregation.result();
 }
 
-async function extremesFromPoints(stores: Asked, query: ExtremesQuery): Promise<Columns> {
+async function extremesFromPoints(stores: ShardReaders, query: ExtremesQuery): Promise<Columns> {
   const { series, start, stop, width, exactMax } = query;
   const extremes = createExtremes(width);
   let few: Columns[] = [];

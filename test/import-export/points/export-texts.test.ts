@@ -1,7 +1,7 @@
 /** Long texts side by side: what an export's thread is given fits into it, for V8 ends the process where it does not. */
 import type { ExportPlan } from "../../../src/import-export/points/export-messages.js";
 import { openExport } from "../../../src/import-export/points/export-stream.js";
-import type { Layout } from "../../../src/import-export/points/limits.js";
+import type { HistoryLayout } from "../../../src/import-export/points/limits.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import type { Columns, SeriesRef } from "../../../store/series/series.js";
 import { assert, rejects, suite } from "../../suite.js";
@@ -14,7 +14,7 @@ const textBytesMax = 65_535;
 async function exportOf(
   series: number,
   format: ExportPlan["format"],
-  layout: Layout,
+  layout: HistoryLayout,
   char: string,
 ): Promise<number> {
   const text = char.repeat(textBytesMax / Buffer.byteLength(char));

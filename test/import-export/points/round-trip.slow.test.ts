@@ -11,15 +11,15 @@ import type { TimeStyle } from "../../../src/import-export/points/export-message
 import { openExport } from "../../../src/import-export/points/export-stream.js";
 import {
   type HistoryFormat,
+  type HistoryLayout,
   historyFormats,
-  type Layout,
   layouts,
 } from "../../../src/import-export/points/limits.js";
 import { readHistory } from "../../../src/import-export/points/read-history.js";
 import { earliestTime, latestTime } from "../../../store/lib/time-range.js";
 import { openLibsqlSeriesStore } from "../../../store/series/embedded/open.js";
 import { openInfluxSeriesStore } from "../../../store/series/influx/open.js";
-import type { Kind, PointBatch, SeriesRef, SeriesStore } from "../../../store/series/series.js";
+import type { Kind, SeriesPointBatch, SeriesRef, SeriesStore } from "../../../store/series/series.js";
 import { memoryLedger } from "../../influxd/ledger.js";
 import { assert, influxSuite, openTempDir, suite, type Test } from "../../suite.js";
 
@@ -58,7 +58,7 @@ const time = fc.oneof(
 interface Case {
   readonly rows: readonly (readonly [name: string, time: number, value: number | string])[];
   readonly format: HistoryFormat;
-  readonly layout: Layout;
+  readonly layout: HistoryLayout;
   readonly times: TimeStyle;
   readonly gzip: boolean;
 }
@@ -91,7 +91,7 @@ function newDevice(): { deviceID: string; series: SeriesRef[] } {
   return { deviceID, series };
 }
 
-function batchOf(series: readonly SeriesRef[], rows: Case["rows"]): PointBatch {
+function batchOf(series: readonly SeriesRef[], rows: Case["rows"]): SeriesPointBatch {
   const texts: string[] = [];
   const columns = rows.map(([name, at, value]) => ({
     place: points.findIndex((point) => point.name === name),

@@ -11,9 +11,9 @@ import { createSeriesRefs } from "../../../query/series-refs.js";
 import { ApiError } from "../../../src/http/errors.js";
 import { createHistoryGate } from "../../../src/import-export/points/gate.js";
 import { readState } from "../../../src/import-export/points/kinds.js";
-import { type HistoryFormat, targetsMax } from "../../../src/import-export/points/limits.js";
+import { type HistoryFormat, importTargetsMax } from "../../../src/import-export/points/limits.js";
 import { type ImportRun, type ImportState, runImport } from "../../../src/import-export/points/run-import.js";
-import { createTargets } from "../../../src/import-export/points/targets.js";
+import { createImportTargets } from "../../../src/import-export/points/targets.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../../store/series/series.js";
@@ -111,7 +111,12 @@ suite("imports within their bounds", (test) => {
   });
 
   test("names that were forgotten leave nothing behind", async () => {
-    const targets = createTargets({ db, refs: createSeriesRefs(), gate: createHistoryGate(), tenant: 1 });
+    const targets = createImportTargets({
+      db,
+      refs: createSeriesRefs(),
+      gate: createHistoryGate(),
+      tenant: 1,
+    });
     const resolve = (from: number) =>
       targets.resolve(
         Array.from({ length: 5000 }, (_, i) => ({ deviceID: `nobody-${from + i}`, dataPointID: "temp" })),
@@ -120,7 +125,7 @@ suite("imports within their bounds", (test) => {
     targets.reset();
     const before = heapBytes();
     for (let from = 0; from < 400_000; from += 5000) {
-      if (from % targetsMax === 0) targets.reset();
+      if (from % importTargetsMax === 0) targets.reset();
       await resolve(from);
     }
     targets.reset();
@@ -142,7 +147,7 @@ suite("imports within their bounds", (test) => {
       for (const tenant of edits) edit(tenant);
       return rows as never;
     };
-    const targets = createTargets({ db: { ...db, all }, refs: createSeriesRefs(), gate, tenant: 1 });
+    const targets = createImportTargets({ db: { ...db, all }, refs: createSeriesRefs(), gate, tenant: 1 });
     assert.is((await targets.resolve([{ deviceID: "nobody", dataPointID: "temp" }])).length, 1);
     await targets.renew([0]);
     assert.is(looks, 2, "what changed during the first look is looked up again");

@@ -2,7 +2,7 @@ import { addressBlock, canonicalAddress } from "../../../ingest/access/address-b
 import type { Denied } from "../../../ingest/access/credentials.js";
 import { createGuessBackOff } from "../../../ingest/access/guess-back-off.js";
 import { type GuessGuard, guardGuessing } from "../../../ingest/access/guessing.js";
-import { createProven } from "../../../ingest/access/proven.js";
+import { createVerifiedLogins } from "../../../ingest/access/proven.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { assert, suite } from "../../suite.js";
 
@@ -113,7 +113,10 @@ suite("back-off", (test) => {
 suite("guarding against guesses", (test) => {
   const device = (authType: number) => ({ id: 1, device: { authType } }) as DeviceEntry;
   const denied = (denial: Denied["denial"]): Denied => ({ denial, device: null });
-  const open = (): GuessGuard => ({ backOff: createGuessBackOff(() => 0, 2), proven: createProven(16) });
+  const open = (): GuessGuard => ({
+    backOff: createGuessBackOff(() => 0, 2),
+    proven: createVerifiedLogins(16),
+  });
   const asking =
     (guard: GuessGuard, token = "right", hasCertificate = false) =>
     (found: DeviceEntry | Denied, address = here) =>
@@ -152,7 +155,7 @@ suite("guarding against guesses", (test) => {
   });
 
   test("what is proven is found by name and proof together, and gives way to what is proven only", () => {
-    const proven = createProven(2);
+    const proven = createVerifiedLogins(2);
     assert.not(proven.has("a", "b"));
     proven.add("a", "b");
     assert.ok(proven.has("a", "b"));

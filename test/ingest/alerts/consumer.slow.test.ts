@@ -5,8 +5,8 @@ import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/alerts
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
-import { isDecodable, messageOf } from "../../../ingest/followers/records.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
+import { isDecodable, toMessage } from "../../../ingest/followers/records.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
@@ -89,7 +89,7 @@ suite("the alerts consumer", (test) => {
       rules: () => rules,
       onCarried: () => undefined,
       onTrouble: () => undefined,
-      narrow: unnarrowed,
+      narrow: noIsolation,
       onFailed: ({ error }) => {
         throw error;
       },
@@ -229,7 +229,7 @@ suite("the alerts consumer", (test) => {
       if (record.id % 3 === 0 || entry === undefined || !isDecodable(record)) continue;
       const points: DecodedPoint[] = [];
       const how = { ...rules, asOfReceipt: false };
-      const outcome = decodePoints(entry, messageOf(record), how, points, () => undefined);
+      const outcome = decodePoints(entry, toMessage(record), how, points, () => undefined);
       consumer.offer(before, record, entry, { points, from: 0, outcome, refusals: [] });
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { compileRules } from "../../../ingest/alerts/compiled-rules.js";
-import { detailOf, evaluate, evaluateInSlices, isHeavy } from "../../../ingest/alerts/evaluate.js";
-import { type Scope, scopesOf } from "../../../ingest/alerts/fences.js";
+import { evaluate, evaluateInSlices, formatDetail, isHeavy } from "../../../ingest/alerts/evaluate.js";
+import { type FenceScope, parseScopes } from "../../../ingest/alerts/fences.js";
 import {
   alertEventsMax,
   type DeviceState,
@@ -10,7 +10,7 @@ import {
   toDeviceIngest,
 } from "../../../ingest/alerts/rule-state.js";
 import type { DecodedPoint } from "../../../ingest/decode/points.js";
-import { asStored, compileFormula } from "../../../query/formula/formula.js";
+import { compileFormula, storedFormulaOptions } from "../../../query/formula/formula.js";
 import type { AlertRule } from "../../../store/metadata/alerts/alert-rules.js";
 import { assert, suite, watchTurns } from "../../suite.js";
 import { makePoint } from "./support.js";
@@ -19,7 +19,7 @@ const upper = 5;
 const rule = { id: 9, alertName: "r", alertContent: "r", alertSeverity: 2, dataPointIntID: 1, duration: 0 };
 
 const compile = (text: string) => {
-  const formula = compileFormula(text, new Set(), asStored);
+  const formula = compileFormula(text, new Set(), storedFormulaOptions);
   return { variables: formula.variables, weight: formula.weight, evaluate: formula.row() };
 };
 const plan = await compileRules(
@@ -56,7 +56,7 @@ function run(
   state: DeviceState,
   id: number,
   message: readonly Sent[],
-  { by = plan, scopes = [] as readonly Scope[], receivedAt = 0 } = {},
+  { by = plan, scopes = [] as readonly FenceScope[], receivedAt = 0 } = {},
 ): void {
   const points = message.map(toPoint);
   evaluate(by, state, {
@@ -64,7 +64,7 @@ function run(
     receivedAt,
     points,
     from: 0,
-    detail: detailOf(points, 0),
+    detail: formatDetail(points, 0),
     isDiscarded: false,
     scopes,
   });
@@ -323,7 +323,7 @@ suite("evaluation of messages", (test) => {
       const one = toPoint({ id: 1, time: 0, value: 0 });
       return { ...one, value: "x".repeat(1000), series: { ...one.series, field: `f${i}` } };
     });
-    const kept = detailOf(texts, 0);
+    const kept = formatDetail(texts, 0);
     assert.is(Object.keys(JSON.parse(kept())).length, 8);
     // Made once, for all that it is written with.
     assert.is(kept(), kept());
@@ -410,13 +410,13 @@ suite("evaluation of messages", (test) => {
       { id: 1, time: 1, value: 0 },
       { id: 2, time: 1, value: 0 },
     ] as const;
-    run(state, 1, here, { by: places, scopes: scopesOf([port, pond, twin]) });
+    run(state, 1, here, { by: places, scopes: parseScopes([port, pond, twin]) });
     assert.is(state.active.size, 3);
     const later = { ...plan, points: new Map() };
-    run(state, 2, [{ id: 1, time: 2, value: 0 }], { by: later, scopes: scopesOf([pond, twin]) });
+    run(state, 2, [{ id: 1, time: 2, value: 0 }], { by: later, scopes: parseScopes([pond, twin]) });
     assert.equal(alertsOf([state], "scope:0:port"), [[1, true]]);
     assert.equal(alertsOf([state], "scope:0:pond"), [[1, false]]);
-    run(state, 3, [{ id: 1, time: 3, value: 0 }], { by: later, scopes: scopesOf([]) });
+    run(state, 3, [{ id: 1, time: 3, value: 0 }], { by: later, scopes: parseScopes([]) });
     assert.is(state.active.size, 0);
   });
 

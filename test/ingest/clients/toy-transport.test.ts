@@ -2,12 +2,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { ClientCertificate } from "../../../ingest/access/credentials.js";
-import { authenticate } from "../../../ingest/access/credentials.js";
+import { authenticateDevice } from "../../../ingest/access/credentials.js";
 import { createDenials } from "../../../ingest/access/denials.js";
 import { createGuessBackOff } from "../../../ingest/access/guess-back-off.js";
-import { freeFailures, guardGuessing } from "../../../ingest/access/guessing.js";
+import { freeLoginFailures, guardGuessing } from "../../../ingest/access/guessing.js";
 import { createLimits } from "../../../ingest/access/limits.js";
-import { createProven } from "../../../ingest/access/proven.js";
+import { createVerifiedLogins } from "../../../ingest/access/proven.js";
 import type { ClientsContext } from "../../../ingest/clients/clients.js";
 import { usualInFlight } from "../../../ingest/clients/in-flight.js";
 import { createWaitingForDisk } from "../../../ingest/clients/waiting-for-disk.js";
@@ -62,7 +62,10 @@ async function openToy({ device = off, tenant = off, commits = true, clientsMax 
   const work = createWorkBudget();
   const accept = createAccept(journal, meter, () => false);
   const limits = createLimits({ device, tenant }, clock.monotonic);
-  const guesses = { backOff: createGuessBackOff(clock.monotonic, freeFailures), proven: createProven() };
+  const guesses = {
+    backOff: createGuessBackOff(clock.monotonic, freeLoginFailures),
+    proven: createVerifiedLogins(),
+  };
   const directory = {
     findByUsername: async (name: string) => entries.find((one) => one.device.deviceUsername === name),
   } as never;
@@ -76,7 +79,7 @@ async function openToy({ device = off, tenant = off, commits = true, clientsMax 
       address: string,
     ) =>
       guardGuessing(guesses, { address, username, token }, false, () =>
-        authenticate(directory, username, { token, certificate }, clock.now(), async () => false),
+        authenticateDevice(directory, username, { token, certificate }, clock.now(), async () => false),
       ),
   };
   const presence = createPresence({} as never, 0, clock.now);
@@ -184,11 +187,11 @@ suite("a toy transport inherits every limit", (test) => {
   });
 
   inherits("throttled logins by address and user name, refusals on record", {}, async (toy) => {
-    for (let n = 0; n < freeFailures; n++) await toy.client("LOGIN one a wrong").has("OUT credentials");
+    for (let n = 0; n < freeLoginFailures; n++) await toy.client("LOGIN one a wrong").has("OUT credentials");
     await toy.client("LOGIN one a t").has("OUT back_off");
     await toy.client("LOGIN one b t").has("IN");
     const { ended } = toy.meter;
-    assert.equal([ended.get("credentials"), ended.get("back_off")], [freeFailures, 1]);
+    assert.equal([ended.get("credentials"), ended.get("back_off")], [freeLoginFailures, 1]);
     assert.ok(toy.kinds().includes(recordKinds.denial));
   });
 

@@ -1,6 +1,6 @@
 import type { LostPoints } from "../../../ingest/consumers/replay.js";
 import { createLogger } from "../../../src/observability/log.js";
-import { createRefill, type RefillSource } from "../../../src/service/refill.js";
+import { createSeriesRefill, type RefillSource } from "../../../src/service/refill.js";
 import { idsPerShard } from "../../../store/journal/shard-ids.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import { assert, suite } from "../../suite.js";
@@ -34,7 +34,7 @@ suite("lost points are written again from the journals of all shards", (test) =>
       read.push([shard, afterID - shard * idsPerShard, endID - shard * idsPerShard]);
       return 1;
     };
-    const refill = createRefill(quiet);
+    const refill = createSeriesRefill(quiet);
     const filled = refill.fill(gap);
     assert.equal(read, [], "no journal is there yet");
     // In the second journal the clock was set back after the segment of the ninth hour.
@@ -57,7 +57,7 @@ suite("lost points are written again from the journals of all shards", (test) =>
   test("a shard whose consumer is busy is asked again, and a gap waits for the last of all", async () => {
     let refused = 0;
     const asked: number[] = [];
-    const refill = createRefill(quiet);
+    const refill = createSeriesRefill(quiet);
     refill.begin([
       sourceOf(0, [6], async () => {
         if (refused++ === 0) throw new StoreError("UNAVAILABLE", "cannot resettle: it runs already");
@@ -75,7 +75,7 @@ suite("lost points are written again from the journals of all shards", (test) =>
 
   test("a segment that retention takes meanwhile is passed over, and the end of the service ends it", async () => {
     const asked: number[] = [];
-    const refill = createRefill(quiet);
+    const refill = createSeriesRefill(quiet);
     const source = sourceOf(0, [5, 6, 7], async (_gap, afterID) => {
       asked.push(afterID);
       (source.journal.segments as Segment[]).splice(0, 1);

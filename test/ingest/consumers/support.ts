@@ -14,7 +14,7 @@ import {
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
 import type { FailedRecord } from "../../../ingest/followers/failures.js";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter, type Meter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { systemClock } from "../../../store/lib/clock.js";
@@ -106,7 +106,7 @@ export async function openConsumerWorld(wrap: (db: Db) => Db = (db) => db): Prom
     meter,
     ...systemClock,
     rules: () => ({ local, earliest: earliestTime, oldest: 0 }),
-    narrow: unnarrowed,
+    narrow: noIsolation,
     isAside: () => false,
     onFailed: (one: FailedRecord) => void failed.push(one),
     onTrouble: () => undefined,

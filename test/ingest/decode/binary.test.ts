@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type BinaryPoint, layoutOf, readBinary } from "../../../ingest/decode/binary.js";
+import { type BinaryPoint, createLayout, readBinary } from "../../../ingest/decode/binary.js";
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
@@ -75,7 +75,7 @@ function expected({ point, value }: BinaryValue): unknown {
 }
 
 function read(points: readonly BinaryPoint[], payload: Buffer) {
-  const layout = layoutOf(points);
+  const layout = createLayout(points);
   if (layout === null) return { reason: "layout", values: [] };
   const values: [string, unknown][] = [];
   const reason = readBinary(layout, payload, (key, value) => values.push([key, value]));
@@ -146,7 +146,7 @@ suite("binary payloads", (test) => {
     ];
     for (const one of [...wrong, point(6, 10), point(1, 2), point(23, 16), point(25, 2), point(99)]) {
       const takesAny = one.pointDataType === 17;
-      assert.is(layoutOf([one]) === null, !takesAny, JSON.stringify(one));
+      assert.is(createLayout([one]) === null, !takesAny, JSON.stringify(one));
     }
   });
 
@@ -204,6 +204,6 @@ function deviceOf(binary: readonly BinaryPoint[]) {
   );
   return {
     points,
-    device: testDevice(new Map([["raw", { layout: layoutOf([...points.values()]), points }]])),
+    device: testDevice(new Map([["raw", { layout: createLayout([...points.values()]), points }]])),
   };
 }

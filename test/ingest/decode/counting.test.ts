@@ -3,13 +3,13 @@
  * walkers of their own; nothing of the decoder is asked.
  */
 import fc from "fast-check";
-import { layoutOf } from "../../../ingest/decode/binary.js";
+import { createLayout } from "../../../ingest/decode/binary.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../../../ingest/decode/points.js";
 import type { PointEntry } from "../../../ingest/decode/product-model.js";
 import { type Reason, reasons } from "../../../ingest/decode/reasons.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
-import { entriesOf, payloadOfEntry } from "../../../ingest/envelopes/entries.js";
+import { parseEntries, payloadOfEntry } from "../../../ingest/envelopes/entries.js";
 import { findReplaced } from "../../../ingest/envelopes/replaced.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
@@ -304,7 +304,7 @@ suite("every value becomes a point or is counted", (test) => {
             carried.reduce((sum, [one, isNamed]) => sum + (isNamed ? countEntry(one) : 1), 0);
           for (const payload of [Buffer.from(JSON.stringify(build(asObject))), encodeCbor(build(asMap))]) {
             let count = counted(payload);
-            for (const one of entriesOf(payload)) {
+            for (const one of parseEntries(payload)) {
               const message = one === null ? null : payloadOfEntry(one, null);
               count += message === null ? 1 : counted(message, { isEntry: true });
             }
@@ -373,7 +373,7 @@ suite("every value becomes a point or is counted", (test) => {
             ...pointEntry(i + 1, `p${i}`, type, i % 4 !== 3),
             binarySize: type === 11 ? 3 : type === 19 ? 5 : null,
           }));
-          const layout = layoutOf(points) ?? undefined;
+          const layout = createLayout(points) ?? undefined;
           const known = new Map(points.map((point) => [point.dataPointID, point]));
           const device = testDevice(new Map([["raw", { layout, points: known }]]));
           const bytes = encodeBinary(

@@ -3,7 +3,7 @@
 import type { PointEntry, PointSeries, StreamEntry } from "../../../ingest/decode/product-model.js";
 import { converters, takesNumbers } from "../../../ingest/decode/values.js";
 import type { DeviceEntry, ProductEntry } from "../../../ingest/directory/entries.js";
-import { kindOf } from "../../../store/metadata/products/data-points.js";
+import { toSeriesKind } from "../../../store/metadata/products/data-points.js";
 
 /** dataPointID → pointDataType */
 const pointTypes = {
@@ -28,7 +28,7 @@ export function pointEntry(id: number, dataPointID: string, type: number, report
     reportable,
     convert,
     field: dataPointID,
-    kind: kindOf(type),
+    kind: toSeriesKind(type),
     pointDataType: type,
     binarySize: null,
     discards: null,

@@ -1,6 +1,6 @@
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import type { PointEntry } from "../../../ingest/decode/product-model.js";
-import { isAlike, isSenmlUnit, senmlUnitsOf } from "../../../ingest/decode/senml-units.js";
+import { isAlike, isSenmlUnit, listSenmlUnits } from "../../../ingest/decode/senml-units.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
 import { assert, suite } from "../../suite.js";
@@ -166,25 +166,26 @@ suite("units of SenML", (test) => {
   test("a unit is always its own name, as a data point's unit too", () => {
     for (const unit of all) {
       assert.ok(isAlike(unit, unit));
-      if (unit !== "/") assert.ok(senmlUnitsOf(unit, null)?.has(unit), unit);
+      if (unit !== "/") assert.ok(listSenmlUnits(unit, null)?.has(unit), unit);
     }
   });
 
   test("units as people write them", () => {
     for (const [text, units] of written) {
-      assert.equal([...(senmlUnitsOf(text, null) ?? ["unknown"])].sort(), [...units].sort(), text);
+      assert.equal([...(listSenmlUnits(text, null) ?? ["unknown"])].sort(), [...units].sort(), text);
     }
-    for (const text of ["smoots", "/", "-", "无", "G", "M"]) assert.is(senmlUnitsOf(text, null), null, text);
-    assert.is(senmlUnitsOf(null, null), null);
-    assert.is(senmlUnitsOf("", " "), null);
-    assert.equal([...(senmlUnitsOf("C", "摄氏度") ?? [])].sort(), ["C", "Cel"], "symbol and name together");
-    assert.equal([...(senmlUnitsOf("smoots", "volt") ?? [])], ["V"], "of two the one that is known");
+    for (const text of ["smoots", "/", "-", "无", "G", "M"])
+      assert.is(listSenmlUnits(text, null), null, text);
+    assert.is(listSenmlUnits(null, null), null);
+    assert.is(listSenmlUnits("", " "), null);
+    assert.equal([...(listSenmlUnits("C", "摄氏度") ?? [])].sort(), ["C", "Cel"], "symbol and name together");
+    assert.equal([...(listSenmlUnits("smoots", "volt") ?? [])], ["V"], "of two the one that is known");
   });
 
   /** What becomes of a pack, where `temp` is in these units. */
   function decode(unit: string | null, pack: readonly object[]): { values: unknown[]; refused: string[] } {
     const device = testDevice();
-    const temp = { ...(device.product.points.get("temp") as PointEntry), units: senmlUnitsOf(unit, null) };
+    const temp = { ...(device.product.points.get("temp") as PointEntry), units: listSenmlUnits(unit, null) };
     const product = { ...device.product, points: new Map(device.product.points).set("temp", temp) };
     const points: DecodedPoint[] = [];
     const refused: string[] = [];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { reasons } from "../../../ingest/decode/reasons.js";
 import { type Converted, converters, textBytesMax } from "../../../ingest/decode/values.js";
-import { kindOf } from "../../../store/metadata/products/data-points.js";
+import { toSeriesKind } from "../../../store/metadata/products/data-points.js";
 import { assert, cpuTime, suite } from "../../suite.js";
 
 const convert = (type: number, value: unknown): Converted => {
@@ -103,7 +103,7 @@ suite("values", (test) => {
       fc.property(fc.constantFrom(...converters.keys()), anything, (type, value) => {
         const converted = convert(type, value);
         if ("reason" in converted) return assert.ok(reasons.includes(converted.reason));
-        assert.is(typeof converted.value, kinds[kindOf(type)]);
+        assert.is(typeof converted.value, kinds[toSeriesKind(type)]);
         if (typeof converted.value === "number") assert.ok(Number.isFinite(converted.value));
         if (typeof converted.value === "string") assert.ok(converted.value.isWellFormed());
       }),

@@ -11,7 +11,7 @@ import {
   updateDevice,
 } from "../../../store/metadata/devices/devices.js";
 import { createGroup, removeGroups } from "../../../store/metadata/groups/groups.js";
-import { bind, groupMembers, policyDevices, unbind } from "../../../store/metadata/policies/bindings.js";
+import { bind, groupBinding, policyDevices, unbind } from "../../../store/metadata/policies/bindings.js";
 import { createPolicy, removePolicies, updatePolicy } from "../../../store/metadata/policies/policies.js";
 import {
   createSubscription,
@@ -332,7 +332,7 @@ suite("directory", (test) => {
     await make("groupIntID", group.id, "group", 2);
     await feed.poll();
     assert.equal(topics().sort(), ["own 1", "product 0"]);
-    await bind(store.db, actor, 0, groupMembers, members);
+    await bind(store.db, actor, 0, groupBinding, members);
     await make("groupIntID", group.id, "own", 2);
     await feed.poll();
     assert.equal(topics().sort(), ["group 2", "own 2", "product 0"]);

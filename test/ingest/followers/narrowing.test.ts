@@ -1,7 +1,11 @@
 /** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
-import { createNarrowing, type Narrowing, type NarrowingPace } from "../../../ingest/followers/narrowing.js";
+import {
+  type CrashIsolation,
+  createCrashIsolation,
+  type IsolationPace,
+} from "../../../ingest/followers/narrowing.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { noWork, openWorkMark, type Work, type WorkMark } from "../../../store/journal/work-mark.js";
 import { assert, suite, withTempDir } from "../../suite.js";
@@ -19,7 +23,7 @@ class Ended extends Error {}
 
 /** How marks are kept: notes on the own disk are there at once, those that go with a shard come later, and are rarer. */
 interface Keeping {
-  readonly pace: NarrowingPace;
+  readonly pace: IsolationPace;
   readonly isLate: boolean;
 }
 
@@ -62,7 +66,7 @@ async function start(
     if (++steps > killedAt) throw new Ended();
   };
   let settled = disk.checkpoint;
-  const narrowing: Narrowing = createNarrowing({
+  const narrowing: CrashIsolation = createCrashIsolation({
     mark,
     pace,
     from: disk.checkpoint,
@@ -196,7 +200,7 @@ suite("narrowing", (test) => {
   test("an orderly end says nothing of what was in work", async () => {
     let mark: Work = noWork;
     const open = () =>
-      createNarrowing({
+      createCrashIsolation({
         from: 0,
         end: 10,
         ...unheld,
@@ -229,7 +233,7 @@ suite("narrowing", (test) => {
       [withShard, 0, 0],
     ] as const) {
       let notes = 0;
-      const narrowing = createNarrowing({
+      const narrowing = createCrashIsolation({
         from: 0,
         end,
         ...unheld,

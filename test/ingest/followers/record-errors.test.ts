@@ -1,7 +1,7 @@
 /** An error that lies in one record costs that record: it is counted with its reason, and what follows goes on. */
 
 import { createDirectory } from "../../../ingest/directory/directory.js";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
@@ -152,7 +152,7 @@ suite("errors of single records", (test) => {
     const store = await openSessionStore(`${world.dir}/sessions.db`, assert.unreachable);
     const failed: number[] = [];
     const { registry } = await openSessions(store, world.journal, createMeter(), {
-      narrow: unnarrowed,
+      narrow: noIsolation,
       onFailed: ({ id }) => failed.push(id),
     });
     assert.equal(failed, [bad]);

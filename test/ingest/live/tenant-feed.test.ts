@@ -1,11 +1,11 @@
-import { type MessageTold, refusedOf } from "../../../ingest/live/tenant-events.js";
+import { type MessageEvent, sumRefusals } from "../../../ingest/live/tenant-events.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../../ingest/live/tenant-feed.js";
 import type { TopicFeedOptions } from "../../../ingest/live/topic-feed.js";
 import type { Change } from "../../../store/metadata/db/changes.js";
 import type { Point } from "../../../store/series/series.js";
 import { assert, suite, until } from "../../suite.js";
 
-const message = (eventID: number, messageTopic = "t"): MessageTold => ({
+const message = (eventID: number, messageTopic = "t"): MessageEvent => ({
   topic: "messages",
   deviceIntID: 1,
   deviceID: "d",
@@ -125,11 +125,11 @@ suite("feed of a tenant", (test) => {
       count: 1,
       key: `k${i % 15}`,
     }));
-    const told = refusedOf([{ reason: "format", count: 2 }, ...many]);
+    const told = sumRefusals([{ reason: "format", count: 2 }, ...many]);
     assert.is(told.length, 10);
     assert.equal(told[0], { reason: "format", count: 2 });
     assert.equal(told[1], { reason: "unknown", key: "k0", count: 2 });
-    const long = refusedOf([{ reason: "unknown", count: 1, key: `${"x".repeat(63)}\u{1f600}` }]);
+    const long = sumRefusals([{ reason: "unknown", count: 1, key: `${"x".repeat(63)}\u{1f600}` }]);
     assert.is(long[0]?.key?.length, 64);
     assert.ok(long[0]?.key?.isWellFormed());
   });

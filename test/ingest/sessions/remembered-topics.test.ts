@@ -1,5 +1,5 @@
 import { createTopicMemory } from "../../../ingest/sessions/remembered-topics.js";
-import { subscriptionsOf } from "../../../ingest/sessions/subscriptions.js";
+import { createSubscriptions } from "../../../ingest/sessions/subscriptions.js";
 import { assert, suite } from "../../suite.js";
 
 const long = (i: number): string => `${i}/${"x".repeat(1000)}`;
@@ -40,7 +40,7 @@ suite("remembered matches of topics", (test) => {
         { ...subscription, identifier: i + 1 },
       ],
     );
-    const subscriptions = subscriptionsOf(filters);
+    const subscriptions = createSubscriptions(filters);
     for (let i = 0; i < 100; i++) {
       const topic = long(i);
       const first = subscriptions.grant(topic, false);

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { sessionExpiryMax, sessionsPerDeviceMax } from "../../../ingest/sessions/bounds.js";
 import { createChanges } from "../../../ingest/sessions/changes.js";
-import { forgetDeleted } from "../../../ingest/sessions/deleted.js";
+import { forgetDeletedSessions } from "../../../ingest/sessions/deleted.js";
 import { openSessions, type ReplayGuard, type SavedSessions } from "../../../ingest/sessions/open.js";
 import { createSessionRecords, type SessionRecords } from "../../../ingest/sessions/records.js";
 import type { SessionState } from "../../../ingest/sessions/state.js";
-import { createAccept, type Origin, sessionOf } from "../../../ingest/uplinks/accept.js";
+import { createAccept, hashClientID, type Origin } from "../../../ingest/uplinks/accept.js";
 import { createWorkBudget } from "../../../ingest/uplinks/work-budget.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import type { Will } from "../../../store/journal/message.js";
@@ -35,7 +35,7 @@ interface Run {
 const device = { id: 7, device: { tenant: 1, deviceID: "d7" } } as DeviceEntry;
 
 const notExpected: ReplayGuard = {
-  narrow: unnarrowed,
+  narrow: noIsolation,
   onFailed: ({ error }) => {
     throw error;
   },
@@ -196,7 +196,7 @@ async function settled(journal: Journal): Promise<void> {
 
 function connect({ records, links }: Run, step: Extract<Step, { do: "connect" }>): void {
   const { client: clientID, clean: cleanStart, expiry: sessionExpiry } = step;
-  const origin = { device, session: sessionOf(clientID), ip: "127.0.0.1" };
+  const origin = { device, session: hashClientID(clientID), ip: "127.0.0.1" };
   const will: Will = {
     topic: "x",
     payload: Buffer.from("will"),
@@ -434,7 +434,7 @@ suite("saved sessions", (test) => {
           (id) => ({ id, device: { tenant: 1, deviceID: `d${id}` } }) as DeviceEntry,
         );
         for (const one of devices) {
-          const origin = { device: one, session: sessionOf("a"), ip: "" };
+          const origin = { device: one, session: hashClientID("a"), ip: "" };
           const asked = { clientID: "a", cleanStart: false, sessionExpiry: 3600, keepAlive: 0, will: null };
           const connection = run.records.connect(origin, asked, () => undefined);
           const goodbye = { reason: "disconnect", orderly: true, sessionExpiry: null } as const;
@@ -624,7 +624,7 @@ suite("saved sessions", (test) => {
       const store = await openSessionStore(join(dir, "sessions.db"), assert.unreachable);
       const { registry } = await openSessions(store, journal, createMeter(), notExpected);
       const records = createSessionRecords(journal, registry, now, () => undefined, createWorkBudget());
-      const origin = { device, session: sessionOf("a"), ip: "" };
+      const origin = { device, session: hashClientID("a"), ip: "" };
       const asked = { clientID: "a", cleanStart: false, sessionExpiry: 60, keepAlive: 0, will: null };
       const presents: boolean[] = [];
       const connection = records.connect(origin, asked, (_, present) => presents.push(present));
@@ -677,9 +677,9 @@ suite("saved sessions", (test) => {
       await take(run, { do: "connect", client: "a", clean: true, expiry: 3600, will: false }, 1);
       await run.kill();
       const again = await open(dir);
-      await forgetDeleted(again.saved.registry, async (ids) => new Set(ids));
+      await forgetDeletedSessions(again.saved.registry, async (ids) => new Set(ids));
       assert.ok(again.saved.registry.get(7));
-      await forgetDeleted(again.saved.registry, async () => new Set());
+      await forgetDeletedSessions(again.saved.registry, async () => new Set());
       assert.is(again.saved.registry.get(7), undefined);
       await take(again, { do: "connect", client: "b", clean: true, expiry: 0, will: false }, 1);
       await again.saved.save();

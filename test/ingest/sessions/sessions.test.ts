@@ -2,15 +2,15 @@ import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { sessionsPerDeviceMax } from "../../../ingest/sessions/bounds.js";
 import { createChanges } from "../../../ingest/sessions/changes.js";
-import { type Connection, createConnections } from "../../../ingest/sessions/connections.js";
+import { createConnections, type DeviceConnection } from "../../../ingest/sessions/connections.js";
 import { createDownlinks } from "../../../ingest/sessions/downlinks.js";
 import { createSessionRegistry } from "../../../ingest/sessions/session-registry.js";
-import type { Message, Outgoing, SessionState } from "../../../ingest/sessions/state.js";
-import { createListeners } from "../../../store/lib/listeners.js";
+import type { Outgoing, SessionMessage, SessionState } from "../../../ingest/sessions/state.js";
+import { createListenerSet } from "../../../store/lib/listeners.js";
 import { assert, suite } from "../../suite.js";
 import { subscription } from "./support.js";
 
-interface Fake extends Connection {
+interface Fake extends DeviceConnection {
   readonly state: SessionState;
   readonly got: string[];
   readonly ended: string[];
@@ -20,7 +20,7 @@ interface Fake extends Connection {
   readonly waiting: Outgoing[];
 }
 
-const text = ({ topic, payload, qos }: Message) => `${topic} ${Buffer.from(payload)} ${qos}`;
+const text = ({ topic, payload, qos }: SessionMessage) => `${topic} ${Buffer.from(payload)} ${qos}`;
 
 function begin() {
   const registry = createSessionRegistry(createChanges(), createMeter());
@@ -235,7 +235,7 @@ suite("sessions", (test) => {
   test("a command that a client who is away would get as well goes through the journal", () => {
     const registry = createSessionRegistry(createChanges(), createMeter());
     const recorded: string[] = [];
-    const closed = createListeners<[]>();
+    const closed = createListenerSet<[]>();
     const onDisk: (() => void)[] = [];
     const entry = { id: 1, device: { deviceID: "d1" } } as DeviceEntry;
     const downlinks = createDownlinks({

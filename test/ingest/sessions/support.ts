@@ -1,10 +1,10 @@
-import { ownBytesFree, ownBytesOf } from "../../../ingest/sessions/held-bytes.js";
+import { countOwnBytes, ownBytesFree } from "../../../ingest/sessions/held-bytes.js";
 import type { SessionRegistry } from "../../../ingest/sessions/session-registry.js";
 import { weightOfMessage, weightOfWill } from "../../../ingest/sessions/weights.js";
-import type { Subscription } from "../../../store/journal/message.js";
+import type { MqttSubscription } from "../../../store/journal/message.js";
 
 /** A subscription as MQTT 3.1.1 makes it. */
-export function subscription(fields: Partial<Subscription> = {}): Subscription {
+export function subscription(fields: Partial<MqttSubscription> = {}): MqttSubscription {
   return { qos: 1, noLocal: false, retainAsPublished: false, retainHandling: 0, identifier: null, ...fields };
 }
 
@@ -17,7 +17,7 @@ export function heldIn(registry: Pick<SessionRegistry, "all">, ofTenant: number)
     for (const { will } of wills) bytes += weightOfWill(will);
     for (const state of sessions.values()) {
       for (const message of state.outgoing.values()) bytes += weightOfMessage(message);
-      bytes += Math.max(0, ownBytesOf(state) - ownBytesFree);
+      bytes += Math.max(0, countOwnBytes(state) - ownBytesFree);
     }
   }
   return bytes;

@@ -1,11 +1,11 @@
 /** The trial of a record that goes to several devices meets what they hold, as the start that it ended did. */
 import { join } from "node:path";
-import { unnarrowed } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { createSessionRecords } from "../../../ingest/sessions/records.js";
 import { createWorkBudget } from "../../../ingest/uplinks/work-budget.js";
-import { sessionContextOf } from "../../../src/service/trial/session-context.js";
+import { readSessionContext } from "../../../src/service/trial/session-context.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { encodedRecord } from "../../../store/journal/record-codecs.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
@@ -14,7 +14,7 @@ import { keep, openTestJournal, readAll, textOf } from "../../store/journal/supp
 import { assert, suite, withTempDir } from "../../suite.js";
 
 const guard = {
-  narrow: unnarrowed,
+  narrow: noIsolation,
   onFailed: ({ error }: { readonly error: Error }) => {
     throw error;
   },
@@ -80,7 +80,7 @@ suite("sessions in the trial of a record", (test) => {
       const tried = all.at(-1);
       assert.ok(tried?.kind === recordKinds.downlinks && tried.device === 0);
 
-      const context = await sessionContextOf(store, journal, tried);
+      const context = await readSessionContext(store, journal, tried);
       const sent = [recordKinds.downlink, recordKinds.downlinks] as readonly number[];
       assert.equal(context.before.filter(({ kind }) => sent.includes(kind)).map(textOf), [
         "to one and two",
@@ -113,7 +113,7 @@ suite("sessions in the trial of a record", (test) => {
     const journal = {
       read: async () => ({ lastID: 0, next: async () => null, close: async () => undefined }),
     };
-    const contextOf = (fields: object) => sessionContextOf(store, journal as never, fields as never);
+    const contextOf = (fields: object) => readSessionContext(store, journal as never, fields as never);
     const to = Buffer.from(
       JSON.stringify({
         to: [

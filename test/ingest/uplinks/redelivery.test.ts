@@ -1,5 +1,5 @@
 import { type DeviceHistory, messageKey, takenBefore } from "../../../ingest/uplinks/redelivery.js";
-import type { JournalInput, JournalRecord, Uplink } from "../../../store/journal/record.js";
+import type { JournalInput, JournalRecord, UplinkRecord } from "../../../store/journal/record.js";
 import {
   encodeDisconnectDetails,
   encodeUplinkDetails,
@@ -29,7 +29,7 @@ function story() {
       clock += seconds * second;
     },
     connect: (of = session) => add(journalInput({ kind: recordKinds.connect, session: of })),
-    publish: (connection: number, messageID: number, text: string, fields: Partial<Uplink> = {}) =>
+    publish: (connection: number, messageID: number, text: string, fields: Partial<UplinkRecord> = {}) =>
       add(journalInput({ session, connection, messageID, payload: Buffer.from(text), ...fields })),
     end: (connection: number, orderly: boolean, of = session, endedAt: number | null = null) =>
       add(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { all, create } from "mathjs";
 import { ceil, fix, floor, round } from "../../../query/formula/arithmetic.js";
-import { asStored, compileFormula, memoizeFormula } from "../../../query/formula/formula.js";
+import { compileFormula, memoizeFormula, storedFormulaOptions } from "../../../query/formula/formula.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import { assert, cpuTime, suite } from "../../suite.js";
 
@@ -333,22 +333,25 @@ suite("formulas: names", (test) => {
   test("an unknown name is refused when saved and null when asked", () => {
     assert.is(refusal("1 + gone"), "gone is no data point, constant or function (column 5)");
     assert.equal(
-      [...compileFormula("x\u00a0+ 1", ids, asStored).evaluate(1, { x: Float64Array.of(2) }).values],
+      [
+        ...compileFormula("x\u00a0+ 1", ids, storedFormulaOptions).evaluate(1, { x: Float64Array.of(2) })
+          .values,
+      ],
       [3],
     );
     assert.is(run("x\u00a0+\u00a01", { x: 2 }).value, 3, "no-break spaces are white space");
-    const formula = compileFormula("1 + gone", ids, asStored);
+    const formula = compileFormula("1 + gone", ids, storedFormulaOptions);
     assert.equal(formula.variables, ["gone"]);
     assert.equal([...formula.evaluate(1, {}).values], [Number.NaN]);
   });
 
   test("what is stored may weigh more than what is saved today", () => {
     const text = Array(33).fill("floor(x,15)").join("+");
-    const formula = compileFormula(text, ids, asStored);
+    const formula = compileFormula(text, ids, storedFormulaOptions);
     assert.is(formula.weight, 230);
     assert.equal([...formula.evaluate(1, { x: Float64Array.of(2.5) }).values], [82.5]);
     const compile = memoizeFormula();
-    compile(text, ids, asStored);
+    compile(text, ids, storedFormulaOptions);
     assert.throws(() => compile(text, ids), /slow functions/);
     assert.throws(() => compileFormula(text, new Set(), { allowHeavy: true }), /x is no data point/);
     assert.is(compileFormula(Array(28).fill("round(x,1)").join("+"), ids).weight, 28 * 6 + 27);
@@ -499,13 +502,13 @@ suite("formulas: refusals", (test) => {
       ["2 π", ["π"], /^write pi in place of π \(column 3\)$/],
     ];
     for (const [text, variables, right] of stored) {
-      const formula = compileFormula(text, ids, asStored);
+      const formula = compileFormula(text, ids, storedFormulaOptions);
       assert.equal(formula.variables, variables, text);
       const { values } = formula.evaluate(1, { x: Float64Array.of(6), y: Float64Array.of(3) });
       assert.ok(Number.isNaN(values[0]), text);
       assert.match(refusal(text), right);
       const compile = memoizeFormula();
-      compile(text, ids, asStored);
+      compile(text, ids, storedFormulaOptions);
       assert.throws(() => compile(text, ids), /in place of/);
     }
   });

@@ -1,5 +1,5 @@
 import { createComputing } from "../../../query/formula/computing.js";
-import { asStored, compileFormula } from "../../../query/formula/formula.js";
+import { compileFormula, storedFormulaOptions } from "../../../query/formula/formula.js";
 import { evaluateAt, lastGivenBefore } from "../../../query/formula-series.js";
 import { StoreError } from "../../../store/lib/errors.js";
 import type { SeriesRef, SeriesStore } from "../../../store/series/series.js";
@@ -13,7 +13,7 @@ const columns = (count: number) => ({
 });
 
 function bound(text: string, spend: (ms: number) => void = () => undefined) {
-  const formula = compileFormula(text, new Set(), asStored);
+  const formula = compileFormula(text, new Set(), storedFormulaOptions);
   return { formula, others: new Map<string, SeriesRef>(), computing: { spend } };
 }
 

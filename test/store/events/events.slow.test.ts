@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, rm, truncate } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
-import { type EventQuery, scanRowsMax } from "../../../store/events/event-pages.js";
+import { type EventQuery, eventScanRowsMax } from "../../../store/events/event-pages.js";
 import { logs } from "../../../store/events/event-postings.js";
 import type { EventLog } from "../../../store/events/events.js";
 import { isMessage, type JournalInput, type JournalRecord } from "../../../store/journal/record.js";
@@ -184,7 +184,7 @@ suite("event log", (test) => {
   test("a filter looks at so many rows and says when it stopped", async () => {
     await withTempDir(async (dir) => {
       const { journal, events, close } = await openLog(dir, 4 * 2 ** 20);
-      const rows = scanRowsMax + 2500;
+      const rows = eventScanRowsMax + 2500;
       let last = 0;
       for (let i = 0; i < rows; i++) {
         // The only match of the oldest 2,500 lies beyond the bound.

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { EventQuery } from "../../../store/events/event-pages.js";
-import { logs, type Received } from "../../../store/events/event-postings.js";
-import { type EventSequence, sequenceOf } from "../../../store/events/event-sequence.js";
-import type { Source } from "../../../store/events/event-source.js";
+import { logs, type ReceivedTimes } from "../../../store/events/event-postings.js";
+import { createSequence, type EventSequence } from "../../../store/events/event-sequence.js";
+import type { EventSource } from "../../../store/events/event-source.js";
 import { type MergeBounds, mergeBounds, pageOfMerged } from "../../../store/events/merged-pages.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { idsPerShard } from "../../../store/journal/shard-ids.js";
@@ -24,7 +24,7 @@ interface Work {
   open: number;
 }
 
-function receivedOf({ times, others, indexTells }: MadeSegment): Received | null {
+function receivedOf({ times, others, indexTells }: MadeSegment): ReceivedTimes | null {
   const known = [...others, ...times.filter((time) => time !== null)];
   if (indexTells === "nothing" || known.length === 0) return null;
   let latest = Number.NEGATIVE_INFINITY;
@@ -37,7 +37,7 @@ function receivedOf({ times, others, indexTells }: MadeSegment): Received | null
   return { oldest, newest: latest, disorder: indexTells === "all" ? disorder : null };
 }
 
-function sourceOf(made: MadeSegment, firstID: number, work: Work): Source {
+function sourceOf(made: MadeSegment, firstID: number, work: Work): EventSource {
   const { length } = made.times;
   const recordAt = (place: number): JournalRecord | null => {
     const i = length - 1 - place;
@@ -45,7 +45,7 @@ function sourceOf(made: MadeSegment, firstID: number, work: Work): Source {
     return time === null ? null : journalRecord(firstID + i, time, { topic: `${i % 3}` });
   };
   return {
-    segment: { firstID } as Source["segment"],
+    segment: { firstID } as EventSource["segment"],
     count: length,
     received: receivedOf(made),
     offsets: (skip, count, step = 1) =>
@@ -73,7 +73,7 @@ function made(shard: number, segments: readonly MadeSegment[], work: Work, query
     id += segment.times.length;
     return source;
   });
-  return sequenceOf(shard, sources.reverse(), query);
+  return createSequence(shard, sources.reverse(), query);
 }
 
 interface Item {

@@ -15,7 +15,7 @@ import fc from "fast-check";
 import type { Damage } from "../../../store/files/damage.js";
 import { encodeFrame, frameBytesMax, recordSize } from "../../../store/journal/frame.js";
 import type { Journal } from "../../../store/journal/journal.js";
-import { decodeRecord, frameOf } from "../../../store/journal/record-codecs.js";
+import { decodeRecord, toFrameInput } from "../../../store/journal/record-codecs.js";
 import { recordBytesLimit, scanRecords } from "../../../store/journal/scan.js";
 import type { Segment } from "../../../store/journal/segment.js";
 import { segmentHeadBytes } from "../../../store/journal/segment-head.js";
@@ -165,7 +165,7 @@ suite("damage to the journal", (test) => {
     await withTempDir(async (dir) => {
       // The sender knows everything but the salt: the format, the ids to come, another tenant's id.
       const forge = (id: number, salt: number): Buffer => {
-        const input = frameOf(journalInput({ tenant: 99, device: 99, payload: Buffer.from("forged") }));
+        const input = toFrameInput(journalInput({ tenant: 99, device: 99, payload: Buffer.from("forged") }));
         const buffer = Buffer.alloc(frameBytesMax(input));
         const now = 1_700_000_000_000_000;
         return buffer.subarray(0, encodeFrame(buffer, 0, input, id, now, now, salt));
@@ -202,7 +202,7 @@ suite("damage to the journal", (test) => {
   test("only the salt keeps such a payload out: whoever knew it would get in", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);
-      const input = frameOf(journalInput({ tenant: 99 }));
+      const input = toFrameInput(journalInput({ tenant: 99 }));
       const salt = journal.segments[0]?.salt ?? 0;
       const forged = Buffer.alloc(frameBytesMax(input));
       const payload = forged.subarray(0, encodeFrame(forged, 0, input, 2, 1, 1, salt));
@@ -480,7 +480,7 @@ suite("segments of the first format", (test) => {
     head.writeDoubleLE(createdAt, 24);
     head.writeUInt32LE(crc32c(head, 0, 60), 60);
     const records = payloads.map((payload, i) => {
-      const input = frameOf(journalInput({ payload }));
+      const input = toFrameInput(journalInput({ payload }));
       const buffer = Buffer.alloc(frameBytesMax(input));
       const at = createdAt * 1000 + i;
       return buffer.subarray(0, encodeFrame(buffer, 0, input, firstID + i, at, at, 0));
@@ -548,7 +548,7 @@ suite("segments of the first format", (test) => {
   test("are followed by their lengths; what a damaged one hides is named, and no payload is searched", async () => {
     await withTempDir(async (dir) => {
       const inside = Buffer.alloc(400);
-      const input = frameOf(journalInput({ tenant: 99, payload: Buffer.from("forged") }));
+      const input = toFrameInput(journalInput({ tenant: 99, payload: Buffer.from("forged") }));
       encodeFrame(inside, 10, input, 3, 1, 1, 0);
       const payloads = [...texts(1), inside, ...texts(3)];
       const path = await writeOld(dir, 1, year, payloads);

@@ -10,7 +10,7 @@ import {
   recordSize,
   resealRecords,
 } from "../../../store/journal/frame.js";
-import { frameOf } from "../../../store/journal/record-codecs.js";
+import { toFrameInput } from "../../../store/journal/record-codecs.js";
 import type { RecordKind } from "../../../store/journal/record-kinds.js";
 import { assert, suite } from "../../suite.js";
 import { journalInput } from "./support.js";
@@ -66,12 +66,12 @@ suite("frame of a journal record", (test) => {
   });
 
   test("never says that a record cut short is whole", () => {
-    const { buffer, end } = encoded(frameOf(journalInput()));
+    const { buffer, end } = encoded(toFrameInput(journalInput()));
     for (let cut = 0; cut < end; cut++) assert.is(recordSize(buffer, 0, cut), 0);
   });
 
   test("knows any flipped byte after the length", () => {
-    const { buffer, end } = encoded(frameOf(journalInput()));
+    const { buffer, end } = encoded(toFrameInput(journalInput()));
     for (let at = 4; at < end; at++) {
       const damaged = Buffer.from(buffer);
       damaged[at] = (damaged[at] as number) ^ 0x10;
@@ -80,7 +80,7 @@ suite("frame of a journal record", (test) => {
   });
 
   test("is no record of a segment of another salt, until it is sealed for that", () => {
-    const { buffer, end } = encoded(frameOf(journalInput()));
+    const { buffer, end } = encoded(toFrameInput(journalInput()));
     assert.not.ok(isIntact(buffer, 0, end, 0));
     assert.not.ok(isIntact(buffer, 0, end, seal.salt ^ 1));
     resealRecords(buffer.subarray(0, end), 7);
@@ -89,13 +89,15 @@ suite("frame of a journal record", (test) => {
 
   test("takes zeroes, and a length below the head, for no record", () => {
     assert.is(recordSize(Buffer.alloc(1000), 0, 1000), 0);
-    const { buffer, end } = encoded(frameOf(journalInput()));
+    const { buffer, end } = encoded(toFrameInput(journalInput()));
     buffer.writeUInt32LE(recordHeadBytes - 9, 0);
     assert.is(recordSize(buffer, 0, end), 0);
   });
 
   test("holds the largest topic and payload that a transport lets through", () => {
-    const input = frameOf(journalInput({ topic: "é".repeat(32_767), payload: Buffer.alloc(256 * 1024, 1) }));
+    const input = toFrameInput(
+      journalInput({ topic: "é".repeat(32_767), payload: Buffer.alloc(256 * 1024, 1) }),
+    );
     const { buffer, end } = encoded(input);
     const record = decodeFrame(buffer, 0);
     assert.is(recordSize(buffer, 0, end), end);

@@ -1,5 +1,5 @@
 /** A disk, or a log, that takes nothing for a while. */
-import { createPatientWriter } from "../../../store/journal/patient-writer.js";
+import { createRetryingWriter } from "../../../store/journal/patient-writer.js";
 import type { JournalWriter } from "../../../store/journal/writer.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 
@@ -11,7 +11,7 @@ suite("a writer that waits for its disk", (test) => {
       const begun: number[] = [];
       let failuresLeft = 3;
       const changes: (string | null)[] = [];
-      const writer = createPatientWriter(
+      const writer = createRetryingWriter(
         {
           begin: async (firstID: number) => {
             begun.push(firstID);
@@ -38,7 +38,7 @@ suite("a writer that waits for its disk", (test) => {
       const calls: string[] = [];
       let isAway = true;
       let letGoOn = (): void => undefined;
-      const writer = createPatientWriter(
+      const writer = createRetryingWriter(
         {
           begin: async () => {
             calls.push("begin");

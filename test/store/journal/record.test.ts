@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { decodeFrame, encodeFrame, frameBytesMax } from "../../../store/journal/frame.js";
 import type { MessageProperties } from "../../../store/journal/message.js";
 import type { JournalInput } from "../../../store/journal/record.js";
-import { copyRecord, decodeRecord, encodedRecord, frameOf } from "../../../store/journal/record-codecs.js";
+import {
+  copyRecord,
+  decodeRecord,
+  encodedRecord,
+  toFrameInput,
+} from "../../../store/journal/record-codecs.js";
 import {
   decodeConnectDetails,
   decodeDisconnectDetails,
@@ -23,7 +28,7 @@ import {
   encodeSubscribeDetails,
   encodeUplinkDetails,
   plainUplink,
-  sentAtOf,
+  readSentAt,
 } from "../../../store/journal/record-details.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { repositoryRoot } from "../../repository.js";
@@ -279,7 +284,7 @@ const inputs: Readonly<Record<string, JournalInput>> = {
 };
 
 function encoded(input: JournalInput, salt: number, topicBack: number): string {
-  const frame = frameOf(input);
+  const frame = toFrameInput(input);
   const buffer = Buffer.alloc(frameBytesMax(frame));
   const { id, receivedAt, stamp } = stored;
   return buffer.toString("hex", 0, encodeFrame(buffer, 0, frame, id, receivedAt, stamp, salt, topicBack));
@@ -320,13 +325,13 @@ suite("journal record", (test) => {
   test("details of every kind say what they were given", () => {
     const one = { properties, isWill: true, sentAt: 5, key: "k", batch: { id: "b", line: 2 } };
     assert.equal(plain(decodeUplinkDetails(encodeUplinkDetails(one))), plain(one));
-    assert.is(sentAtOf(encodeUplinkDetails(one)), 5);
+    assert.is(readSentAt(encodeUplinkDetails(one)), 5);
     const tricky = { ...plainUplink, properties: { userProperties: [['"s":7', "s"]] } } as const;
-    assert.is(sentAtOf(encodeUplinkDetails(tricky)), null);
+    assert.is(readSentAt(encodeUplinkDetails(tricky)), null);
     for (const sentAt of [0, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 1_700_000_000_000_001]) {
-      assert.is(sentAtOf(encodeUplinkDetails({ ...tricky, sentAt, key: '"s":8' })), sentAt);
+      assert.is(readSentAt(encodeUplinkDetails({ ...tricky, sentAt, key: '"s":8' })), sentAt);
     }
-    assert.is(sentAtOf(null), null);
+    assert.is(readSentAt(null), null);
     const down = { properties, receipt: 4 };
     assert.equal(plain(decodeDownlinkDetails(encodeDownlinkDetails(down))), plain(down));
     const many = { properties, to: [{ device: 1, receipt: null }] };

@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { readAt } from "../../../store/events/event-reading.js";
 import type { Damage } from "../../../store/files/damage.js";
 import { createBatches } from "../../../store/journal/batch.js";
-import { decodeFrame, peekRecord, recordSize, topicBackOf } from "../../../store/journal/frame.js";
-import { type Entry, isMessage, type JournalRecord } from "../../../store/journal/record.js";
-import { frameOf } from "../../../store/journal/record-codecs.js";
+import { decodeFrame, peekRecord, readTopicDistance, recordSize } from "../../../store/journal/frame.js";
+import { type EntryRecord, isMessage, type JournalRecord } from "../../../store/journal/record.js";
+import { toFrameInput } from "../../../store/journal/record-codecs.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { segmentHeadBytes } from "../../../store/journal/segment-head.js";
 import { createSharedTopics } from "../../../store/journal/shared-topics.js";
@@ -18,7 +18,7 @@ import { journalInput, keep, openTestJournal, readMessages } from "./support.js"
 
 const topicOfEnvelope = (envelope: number): string => `site/${envelope}/telemetry/é`;
 
-const entry = (envelope: number, payload: string, fields: Partial<Entry> = {}): Entry =>
+const entry = (envelope: number, payload: string, fields: Partial<EntryRecord> = {}): EntryRecord =>
   journalInput({
     kind: recordKinds.entry,
     envelope,
@@ -133,7 +133,7 @@ suite("topics of entries", (test) => {
         const batch = createBatches()(1, 9);
         const expected = envelopes.map((envelope) => {
           const input = envelope < 0 ? journalInput() : entry(envelope, "{}");
-          batch.add(frameOf(input), 1, 1, undefined);
+          batch.add(toFrameInput(input), 1, 1, undefined);
           return input.topic;
         });
         for (const [i, earlier] of places.entries()) {
@@ -141,7 +141,7 @@ suite("topics of entries", (test) => {
           // What the segment holds already: an entry of each of these envelopes.
           const before = createBatches()(1, salt);
           const topics = createSharedTopics();
-          for (const envelope of earlier) before.add(frameOf(entry(envelope, "{}")), 1, 1, undefined);
+          for (const envelope of earlier) before.add(toFrameInput(entry(envelope, "{}")), 1, 1, undefined);
           for (const [envelope, at] of before.holders) topics.add(envelope, segmentHeadBytes + at);
           const position = segmentHeadBytes + before.bytes;
           await batch.fit({ salt, position, topics });
@@ -165,7 +165,7 @@ suite("topics of entries", (test) => {
 
   test("a large batch is written anew in turns", async () => {
     const batch = createBatches()(1, 9);
-    for (let i = 0; i < 20_000; i++) batch.add(frameOf(entry(1, `{"n":${i}}`)), 1, 1, undefined);
+    for (let i = 0; i < 20_000; i++) batch.add(toFrameInput(entry(1, `{"n":${i}}`)), 1, 1, undefined);
     const topics = createSharedTopics();
     topics.add(1, segmentHeadBytes);
     let turns = 0;
@@ -187,7 +187,7 @@ suite("topics of entries", (test) => {
       await journal.close();
       const [path = ""] = await segmentsOf(dir);
       const bytes = await readFile(path);
-      assert.is(topicBackOf(bytes, segmentHeadBytes), 0);
+      assert.is(readTopicDistance(bytes, segmentHeadBytes), 0);
       const at = bytes.indexOf(topicOfEnvelope(1));
       bytes[at] = (bytes[at] as number) ^ 1;
       await writeFile(path, bytes);

@@ -2,7 +2,12 @@
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Segment } from "../../../store/journal/segment.js";
-import { encodeHead, nameOf, newHead, segmentHeadBytes } from "../../../store/journal/segment-head.js";
+import {
+  encodeHead,
+  formatSegmentName,
+  newHead,
+  segmentHeadBytes,
+} from "../../../store/journal/segment-head.js";
 import { verifyJournal } from "../../../store/journal/verify.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 import { flipByte, journalInput, keep, openTestJournal } from "./support.js";
@@ -37,7 +42,7 @@ suite("a look at every byte of a journal", (test) => {
   test("a segment whose head is only being written is none", () =>
     withSegments(async (dir, segments) => {
       const head = newHead(placeAfter(segments));
-      const path = join(dir, nameOf(head));
+      const path = join(dir, formatSegmentName(head));
       await writeFile(path, encodeHead(head));
       for (const bytes of [segmentHeadBytes, 40, 0]) {
         await truncate(path, bytes);
@@ -55,9 +60,9 @@ suite("a look at every byte of a journal", (test) => {
       const place = placeAfter(segments);
       const failed = newHead(place);
       const torn = (await readFile((segments[0] as Segment).path)).subarray(segmentHeadBytes);
-      await writeFile(join(dir, nameOf(failed)), Buffer.concat([encodeHead(failed), torn]));
+      await writeFile(join(dir, formatSegmentName(failed)), Buffer.concat([encodeHead(failed), torn]));
       const taken = newHead({ ...place, createdAt: place.createdAt + 1 });
-      await writeFile(join(dir, nameOf(taken)), encodeHead(taken));
+      await writeFile(join(dir, formatSegmentName(taken)), encodeHead(taken));
       assert.equal(await verified(dir), { records, faults: [] });
       // As the next start sees it: nothing is lost, and it goes on.
       const reopened = await openTestJournal(dir, { onDamage: (damage) => assert.unreachable(damage.what) });

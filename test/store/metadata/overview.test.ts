@@ -5,7 +5,7 @@ import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { migrations } from "../../../store/metadata/db/migrations.js";
 import { overviewSchema } from "../../../store/metadata/db/schema-overview.js";
 import { clearPresence } from "../../../store/metadata/devices/presence.js";
-import { countsOf } from "../../../store/metadata/overview.js";
+import { countResources } from "../../../store/metadata/overview.js";
 import { listTasks } from "../../../store/metadata/tasks.js";
 import { assert, suite, withTempDir } from "../../suite.js";
 
@@ -102,16 +102,16 @@ suite("kept counts of the overview", (test) => {
         fc.asyncProperty(fc.array(statements, { minLength: 1, maxLength: 60 }), async (all) => {
           for (const statement of all) await db.write([statement]);
           for (const tenant of tenants) {
-            assert.equal(await countsOf(db, tenant), await countedAnew(db, tenant));
+            assert.equal(await countResources(db, tenant), await countedAnew(db, tenant));
           }
         }),
         { numRuns: 60 },
       );
       await clearPresence(db, 0);
       for (const tenant of tenants) {
-        const { devices } = await countsOf(db, tenant);
+        const { devices } = await countResources(db, tenant);
         assert.equal([devices.online, devices.sleeping, devices.offline], [0, 0, devices.total]);
-        assert.equal(await countsOf(db, tenant), await countedAnew(db, tenant));
+        assert.equal(await countResources(db, tenant), await countedAnew(db, tenant));
       }
     }));
 
@@ -142,8 +142,9 @@ suite("kept counts of the overview", (test) => {
       );
       client.close();
       const db = await openDb({ url, shared: false });
-      for (const tenant of tenants) assert.equal(await countsOf(db, tenant), await countedAnew(db, tenant));
-      const { devices, currentAlerts } = await countsOf(db, 1);
+      for (const tenant of tenants)
+        assert.equal(await countResources(db, tenant), await countedAnew(db, tenant));
+      const { devices, currentAlerts } = await countResources(db, 1);
       assert.equal(devices, { total: 2, online: 1, sleeping: 0, offline: 1, blocked: 1 });
       assert.equal(currentAlerts, [{ alertSeverity: 3, count: 1 }]);
       const { items } = await listTasks(db, 1, { page: 1, limit: 10, filters: [] });
@@ -167,7 +168,7 @@ suite("kept counts of the overview", (test) => {
           return db.snapshot(all);
         },
       };
-      await countsOf(noting, 1);
+      await countResources(noting, 1);
       assert.ok(asked.length >= 4);
       assert.equal(
         asked.filter((step) => /^SCAN (?!\(subquery)|TEMP B-TREE/.test(step)),

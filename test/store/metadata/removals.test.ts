@@ -4,8 +4,8 @@ import { openStaging } from "../../../store/metadata/devices/import.js";
 import {
   countRemovals,
   endRemovals,
+  listRemovals,
   newestRemoval,
-  removalsOf,
   tenantsWithRemovals,
 } from "../../../store/metadata/removals.js";
 import { assert, openTempDir, suite } from "../../suite.js";
@@ -35,7 +35,7 @@ suite("pending removals", (test) => {
       [await tenantsWithRemovals(db, 0, 10), await newestRemoval(db), await countRemovals(db)],
       [[], 0, 0],
     );
-    assert.equal(await removalsOf(db, [], 5), []);
+    assert.equal(await listRemovals(db, [], 5), []);
     await endRemovals(db, []);
   });
 
@@ -52,7 +52,7 @@ suite("pending removals", (test) => {
       { tenant: 9, after: 9, through: 100 },
       { tenant: 1, after: 0, through: 100 },
     ];
-    const found = await removalsOf(db, spans, 2);
+    const found = await listRemovals(db, spans, 2);
     assert.equal(
       found.map(({ tenant, id }) => [tenant, id]).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0)),
       [
@@ -62,7 +62,7 @@ suite("pending removals", (test) => {
         [2, 7],
       ],
     );
-    assert.is((await removalsOf(db, spans, 100)).length, 6);
+    assert.is((await listRemovals(db, spans, 100)).length, 6);
   });
 
   test("ended ones no longer wait, and the count is right beyond one step of counting", async () => {
@@ -81,7 +81,7 @@ suite("pending removals", (test) => {
   test("an import is told that a deviceID is not free yet, and not that it exists", async () => {
     const staging = await openStaging(db, "staged", true);
     await wait(1, 1);
-    const [removal] = await removalsOf(db, [{ tenant: 1, after: 0, through: 10 }], 1);
+    const [removal] = await listRemovals(db, [{ tenant: 1, after: 0, through: 10 }], 1);
     const rows = [removal?.deviceID ?? "", "free", "free"];
     await staging.add(
       rows.map((deviceID, i) => ({

@@ -9,8 +9,8 @@ import type { MessageRow, RowChanges } from "../../../store/mqtt-sessions/sessio
 import { openSessionStore } from "../../../store/mqtt-sessions/session-store.js";
 import {
   bytesPerStatement,
+  listStatements,
   rowsPerStatement,
-  statementsOf,
 } from "../../../store/mqtt-sessions/statements.js";
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
 import { nothing } from "./support.js";
@@ -70,7 +70,7 @@ suite("session store", (test) => {
   test("a statement holds so many rows and bytes, and no row is made before it is asked for", () => {
     const columns = Object.keys(message(1, Buffer.of())).length;
     const rowsIn = (changes: Partial<RowChanges>) =>
-      [...statementsOf({ ...nothing, ...changes })].map(({ args }) => args.length / columns);
+      [...listStatements({ ...nothing, ...changes })].map(({ args }) => args.length / columns);
     const small = Buffer.alloc(10);
     assert.equal(rowsIn({ messages: messages(450, small) }), [rowsPerStatement, rowsPerStatement, 50]);
     const large = rowsIn({ messages: messages(30, Buffer.alloc(250_000)) });
@@ -84,14 +84,14 @@ suite("session store", (test) => {
     const onTaken = () => {
       taken++;
     };
-    const lazy = statementsOf({ ...nothing, messages: messages(5000, small, onTaken) });
+    const lazy = listStatements({ ...nothing, messages: messages(5000, small, onTaken) });
     lazy.next();
     assert.is(taken, rowsPerStatement + 1);
   });
 
   test("what is gone goes first: another may have taken its place", () => {
     const changes = { ...nothing, messages: messages(1, Buffer.of()), endedSessions: [[7, "a"]] as const };
-    const verbs = [...statementsOf(changes)].map(({ sql }) => sql.split(" ").slice(0, 3).join(" "));
+    const verbs = [...listStatements(changes)].map(({ sql }) => sql.split(" ").slice(0, 3).join(" "));
     assert.equal(verbs, ["delete from session", "delete from message", "insert into message"]);
   });
 

@@ -4,10 +4,10 @@
  */
 
 import { jsonOfText, jsonOfValue } from "./line-values.js";
-import { shown } from "./shown.js";
+import { showText } from "./shown.js";
 
 /** One line; the same object each time. */
-export interface Line {
+export interface ProtocolLine {
   /** From 1. */
   number: number;
   /** Measurement and tags as they were written: lines with the same text have the same. */
@@ -50,12 +50,16 @@ interface LineReader {
    * Calls `take` with each line that is neither empty nor a comment, and waits for what `take` returns. `isLast`: nothing
    * follows.
    */
-  read(piece: string, isLast: boolean, take: (line: Line) => Promise<void> | undefined): Promise<void>;
+  read(
+    piece: string,
+    isLast: boolean,
+    take: (line: ProtocolLine) => Promise<void> | undefined,
+  ): Promise<void>;
 }
 
 /** @param pace told of the characters of each line, empty ones and comments too */
 export function createLineReader(pace: Pace): LineReader {
-  const line: Line = {
+  const line: ProtocolLine = {
     number: 0,
     head: "",
     keys: [],
@@ -119,7 +123,7 @@ export function createLineReader(pace: Pace): LineReader {
 }
 
 /** Reads one line, and returns where it ends. */
-function readLine(text: string, from: number, line: Line): number {
+function readLine(text: string, from: number, line: ProtocolLine): number {
   line.keys.length = 0;
   line.values.length = 0;
   line.time = "";
@@ -142,10 +146,11 @@ function readLine(text: string, from: number, line: Line): number {
     const end = isText ? endOfText(text, begin, line) : endOfValue(text, begin);
     if (end < 0) {
       line.isOpen = true;
-      return fail(text, begin, line, `field ${shown(key)} has a text without an end`);
+      return fail(text, begin, line, `field ${showText(key)} has a text without an end`);
     }
     const value = isText ? jsonOfText(text.slice(begin + 1, end - 1)) : jsonOfValue(text.slice(begin, end));
-    if (value === null) return fail(text, end, line, `field ${shown(key)} has a value that cannot be read`);
+    if (value === null)
+      return fail(text, end, line, `field ${showText(key)} has a value that cannot be read`);
     line.keys.push(key);
     line.values.push(value);
     at = end;
@@ -156,7 +161,7 @@ function readLine(text: string, from: number, line: Line): number {
   return readTime(text, at, line);
 }
 
-function readTime(text: string, from: number, line: Line): number {
+function readTime(text: string, from: number, line: ProtocolLine): number {
   const begin = skipBlanks(text, from);
   const end = endOfLine(text, begin);
   if (begin === from && begin < end && text.charCodeAt(begin) !== carriage)
@@ -167,7 +172,7 @@ function readTime(text: string, from: number, line: Line): number {
   return end;
 }
 
-function fail(text: string, at: number, line: Line, fault: string): number {
+function fail(text: string, at: number, line: ProtocolLine, fault: string): number {
   line.fault = fault;
   return endOfLine(text, at);
 }
@@ -217,7 +222,7 @@ function endOfValue(text: string, from: number): number {
 }
 
 /** After the closing quote; -1 without one. */
-function endOfText(text: string, from: number, line: Line): number {
+function endOfText(text: string, from: number, line: ProtocolLine): number {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === backslash) at++;

@@ -2,6 +2,6 @@
 const charactersMax = 100;
 
 /** The name as a fault tells it: an answer does not grow with what was sent. */
-export function shown(name: string): string {
+export function showText(name: string): string {
   return name.length <= charactersMax ? name : `${name.slice(0, charactersMax)}…`;
 }

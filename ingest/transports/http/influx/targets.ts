@@ -2,10 +2,10 @@
 import type { Directory } from "../../../directory/directory.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
 import { readHead } from "./line-protocol.js";
-import { shown } from "./shown.js";
+import { showText } from "./shown.js";
 
 /** What all lines with the same measurement and tags have in common. */
-export interface Target {
+export interface WriteTarget {
   readonly topic: string;
   /** deviceID of a device below the one that writes; null: the writing one itself. */
   readonly child: string | null;
@@ -21,7 +21,7 @@ interface Key {
 
 /** The value that the request gave the data point last; shared by all targets that have the point. */
 interface LastValue {
-  target: Target | null;
+  target: WriteTarget | null;
   time: string;
 }
 
@@ -30,14 +30,17 @@ const deviceTag = "device";
 
 interface Targets {
   /** From what is known already; undefined: it has to be looked up. */
-  known(head: string): Target | string | undefined;
+  known(head: string): WriteTarget | string | undefined;
   /** A text says why there is none. */
-  find(head: string): Promise<Target | string>;
+  find(head: string): Promise<WriteTarget | string>;
 }
 
 /** @param writer the device whose credentials the request has */
-export function createTargets(writer: DeviceEntry, directory: Pick<Directory, "below" | "get">): Targets {
-  const found = new Map<string, Target | string>();
+export function createWriteTargets(
+  writer: DeviceEntry,
+  directory: Pick<Directory, "below" | "get">,
+): Targets {
+  const found = new Map<string, WriteTarget | string>();
   const lasts = new Map<string, LastValue>();
   /** Entries of all maps of the request together. */
   let remembered = 0;
@@ -48,24 +51,24 @@ export function createTargets(writer: DeviceEntry, directory: Pick<Directory, "b
     values.set(name, value);
   }
 
-  async function make(head: string): Promise<Target | string> {
+  async function make(head: string): Promise<WriteTarget | string> {
     const read = readHead(head);
     if (read === null) return "has a measurement or a tag that cannot be read";
     const { measurement } = read;
     const named = read.tags.find(([key]) => key === deviceTag)?.[1];
-    const device = await deviceOf(named);
+    const device = await findWriteDevice(named);
     if (typeof device === "string") return device;
     const isNamed = device !== writer || named === writer.device.deviceID;
     const tags = read.tags.filter(([key]) => !(isNamed && key === deviceTag));
-    const nameOf = pointNames(device, measurement, tags);
+    const pointName = pointNames(device, measurement, tags);
     const keys = new Map<string, Key>();
-    const target: Target = {
+    const target: WriteTarget = {
       topic: measurement,
       child: device === writer ? null : device.device.deviceID,
       key: (field) => {
         const known = keys.get(field);
         if (known !== undefined) return known;
-        const id = nameOf(field);
+        const id = pointName(field);
         const name = `${device.id} ${id}`;
         const last = lasts.get(name) ?? { target: null, time: "" };
         const key = { json: `${JSON.stringify(id)}:`, last };
@@ -81,13 +84,13 @@ export function createTargets(writer: DeviceEntry, directory: Pick<Directory, "b
    * A gateway must name a device of its own; for others the tag is one like any other. What hangs below the writer is
    * known at once, so that a name which is none of its own, however many a request has, costs no look-up.
    */
-  async function deviceOf(named: string | undefined): Promise<DeviceEntry | string> {
+  async function findWriteDevice(named: string | undefined): Promise<DeviceEntry | string> {
     if (named === undefined || named === writer.device.deviceID) return writer;
     const id = (await directory.below(writer.id)).get(named);
     const entry = id === undefined ? undefined : await directory.get(id);
     if (entry !== undefined) return entry;
     return writer.device.isGateway
-      ? `names the device ${shown(named)}, which is none of the gateway's`
+      ? `names the device ${showText(named)}, which is none of the gateway's`
       : writer;
   }
 

@@ -17,11 +17,11 @@ const microsEach = { us: 1n, ms: 1000n, s: 1_000_000n, m: 60_000_000n, h: 3_600_
  * 2000-01-01, whatever the precision (188 s is a counter, not a time), and from 2^53 on.
  */
 export function jsonOfTimestamp(digits: string, precision: Precision): string | null {
-  const micros = microsOf(digits, precision);
+  const micros = parseMicros(digits, precision);
   return micros >= bareTimeLeast && micros < 2 ** 53 ? String(micros) : null;
 }
 
-function microsOf(digits: string, precision: Precision): number {
+function parseMicros(digits: string, precision: Precision): number {
   // Nanoseconds of our time: the last three digits go.
   if (precision === "ns" && digits.length === 19 && !digits.startsWith("-")) {
     const micros = Number(digits.slice(0, 16));

@@ -1,5 +1,5 @@
 /** What clients of InfluxDB 1 ask: line protocol by `/write`, `/ping`, and the statements by which they begin. */
-import { type Answer, failure } from "../requests/answers.js";
+import { failureAnswer, type UplinkAnswer } from "../requests/answers.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import type { Precision } from "./timestamps.js";
 import { writeLines } from "./write.js";
@@ -19,10 +19,10 @@ const precisions: Readonly<Record<string, Precision>> = {
 };
 
 /** POST /write. `db`, `rp` and `consistency` may be anything: a device's messages have one place. */
-export async function takeWriteOf1(request: DeviceRequest): Promise<Answer | undefined> {
+export async function takeWriteOf1(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
   const precision = precisions[request.query.get("precision") ?? ""];
   if (precision === undefined)
-    return failure(400, "PARAMETER_INVALID", "precision may be n, ns, u, us, ms, s, m or h");
+    return failureAnswer(400, "PARAMETER_INVALID", "precision may be n, ns, u, us, ms, s, m or h");
   return writeLines(request, precision);
 }
 
@@ -36,7 +36,7 @@ function isPreparation(statement: string): boolean {
 }
 
 /** GET and POST /query: nothing is read here, and what would make a database has nothing to do. */
-export async function answerQueryOf1(request: DeviceRequest): Promise<Answer | undefined> {
+export async function answerQueryOf1(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
   let statement = request.query.get("q");
   if (statement === null) {
     const body = await request.body(statementBytesMax);
@@ -45,11 +45,15 @@ export async function answerQueryOf1(request: DeviceRequest): Promise<Answer | u
     body.release();
   }
   if (isPreparation(statement)) return inForm(200, { results: [{ statement_id: 0 }] });
-  return failure(400, "PARAMETER_INVALID", "values are read by the API, not by queries: see /reference");
+  return failureAnswer(
+    400,
+    "PARAMETER_INVALID",
+    "values are read by the API, not by queries: see /reference",
+  );
 }
 
 /** GET and HEAD /ping: 204, or 200 with the version for clients that ask for a body by `verbose`. */
-export function pong(query: URLSearchParams): Answer {
+export function pong(query: URLSearchParams): UplinkAnswer {
   const isVerbose = !["", "0", "false"].includes(query.get("verbose") ?? "");
   return isVerbose ? inForm(200, { version }) : { status: 204, headers };
 }
@@ -58,7 +62,7 @@ export function pong(query: URLSearchParams): Answer {
 const version = "1.8-tidemark";
 const headers = { "X-Influxdb-Version": version, "X-Influxdb-Build": "tidemark" };
 
-function inForm(status: number, body: object): Answer {
+function inForm(status: number, body: object): UplinkAnswer {
   return {
     status,
     headers: { ...headers, "Content-Type": "application/json" },
@@ -67,7 +71,7 @@ function inForm(status: number, body: object): Answer {
 }
 
 /** The answer with its error as clients of InfluxDB 1 read it: `{"error": …}`, and in a header. */
-export function inFormOf1(answer: Answer): Answer {
+export function inFormOf1(answer: UplinkAnswer): UplinkAnswer {
   if (answer.status < 400) return { ...answer, headers: { ...headers, ...answer.headers } };
   const { message } = JSON.parse(String(answer.body)) as { message: string };
   const added = {

@@ -1,14 +1,14 @@
 /** POST /api/v2/write: InfluxDB line protocol, of which each line becomes one message. */
 import { isUtf8 } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
-import type { Outcome } from "../../../clients/client.js";
-import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
-import { batchBytesMax } from "../requests/body.js";
+import type { PublishOutcome } from "../../../clients/client.js";
+import { failureAnswer, noContent, refusals, type UplinkAnswer } from "../requests/answers.js";
+import { uplinkBatchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
-import { createLineReader, type Line } from "./line-protocol.js";
-import { shown } from "./shown.js";
-import { createTargets, type Target } from "./targets.js";
+import { createLineReader, type ProtocolLine } from "./line-protocol.js";
+import { showText } from "./shown.js";
+import { createWriteTargets, type WriteTarget } from "./targets.js";
 import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 
 /** Bytes that become text at once: in UTF-8 of many bytes a character some 3 ms. */
@@ -16,18 +16,22 @@ const pieceBytes = 1024 * 1024;
 /** Faults that an answer tells. */
 const toldMax = 20;
 
-export async function takeLineProtocol(request: DeviceRequest): Promise<Answer | undefined> {
+export async function takeLineProtocol(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
   const precision = request.query.get("precision") ?? "ns";
-  if (!isPrecision(precision)) return failure(400, "PARAMETER_INVALID", "precision may be ns, us, ms or s");
+  if (!isPrecision(precision))
+    return failureAnswer(400, "PARAMETER_INVALID", "precision may be ns, us, ms or s");
   return writeLines(request, precision);
 }
 
 /** Undefined: the client has gone. */
-export async function writeLines(request: DeviceRequest, precision: Precision): Promise<Answer | undefined> {
-  const body = await request.body(batchBytesMax);
+export async function writeLines(
+  request: DeviceRequest,
+  precision: Precision,
+): Promise<UplinkAnswer | undefined> {
+  const body = await request.body(uplinkBatchBytesMax);
   if (body === undefined || "status" in body) return body;
   try {
-    if (!isUtf8(body.bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
+    if (!isUtf8(body.bytes)) return failureAnswer(400, "BAD_REQUEST", "the body is not UTF-8");
     return await takeLines(request, body.bytes, precision);
   } finally {
     body.release();
@@ -43,9 +47,9 @@ interface Tally {
   worst: "rate" | "unavailable" | "gone" | null;
 }
 
-async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<Answer> {
+async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<UplinkAnswer> {
   const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
-  const targets = createTargets(request.client.entry, request.directory);
+  const targets = createWriteTargets(request.client.entry, request.directory);
   const taking = createTaking(request);
   const pace = createPace();
 
@@ -53,14 +57,14 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     tally.refused++;
     if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
   };
-  function settle(line: number, outcome: Outcome): void {
+  function settle(line: number, outcome: PublishOutcome): void {
     if (outcome === "kept" || outcome === "repeated") return;
     if (outcome === "rate" || outcome === "unavailable" || outcome === "gone") tally.worst = outcome;
     refuse(line, faults[outcome]);
   }
-  function publish(line: Line, target: Target | string): Promise<void> | undefined {
+  function publish(line: ProtocolLine, target: WriteTarget | string): Promise<void> | undefined {
     const { number } = line;
-    const json = typeof target === "string" ? null : jsonOf(line, target, precision);
+    const json = typeof target === "string" ? null : formatJSON(line, target, precision);
     if (typeof target === "string" || json === null) refuse(number, line.fault ?? String(target));
     else {
       const message = {
@@ -74,14 +78,14 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     }
     return undefined;
   }
-  function look(line: Line): Promise<void> | undefined {
+  function look(line: ProtocolLine): Promise<void> | undefined {
     const { head } = line;
     const target = targets.known(head);
     return target === undefined
       ? targets.find(head).then((found) => publish(line, found))
       : publish(line, target);
   }
-  function take(line: Line): Promise<void> | undefined {
+  function take(line: ProtocolLine): Promise<void> | undefined {
     tally.lines++;
     const taken = line.fault === null ? look(line) : refuse(line.number, line.fault);
     return taken ?? pace(bytesPerLine * (1 + line.keys.length));
@@ -100,7 +104,7 @@ async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Preci
     await pace(pieceBytes);
   }
   await taking.settled();
-  return answerOf(tally);
+  return createAnswer(tally);
 }
 
 async function countLines(bytes: Buffer, pace: Pace): Promise<number> {
@@ -127,7 +131,7 @@ const faults = {
 } as const;
 
 /** The message that a line becomes; null, with the line's fault set, if it becomes none. */
-function jsonOf(line: Line, target: Target, precision: Precision): string | null {
+function formatJSON(line: ProtocolLine, target: WriteTarget, precision: Precision): string | null {
   const { child } = target;
   const time = line.time === "" ? null : jsonOfTimestamp(line.time, precision);
   if (time === null && line.time !== "")
@@ -141,7 +145,7 @@ function jsonOf(line: Line, target: Target, precision: Precision): string | null
     if (last.target !== target && last.target !== null && time !== null && last.time === line.time)
       return faulty(
         line,
-        `has a value of ${shown(field)} for a time that another line, of other tags, has one for`,
+        `has a value of ${showText(field)} for a time that another line, of other tags, has one for`,
       );
     last.target = target;
     last.time = line.time;
@@ -153,19 +157,20 @@ function jsonOf(line: Line, target: Target, precision: Precision): string | null
 
 const reserved: ReadonlySet<string> = new Set(["time", "TimeStamp", "DeviceID"]);
 
-function faulty(line: Line, fault: string): null {
+function faulty(line: ProtocolLine, fault: string): null {
   line.fault = fault;
   return null;
 }
 
-function answerOf({ lines, refused, told, worst }: Tally): Answer {
+function createAnswer({ lines, refused, told, worst }: Tally): UplinkAnswer {
   if (refused === 0) return noContent;
   const more = refused > told.length ? `; and ${refused - told.length} more` : "";
   const message = `partial write: ${refused} of ${lines} lines were refused: ${told.join("; ")}${more}`;
-  if (worst === "unavailable") return failure(503, "SERVICE_UNAVAILABLE", message, { "Retry-After": "5" });
-  if (worst === "rate") return failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
-  if (worst === "gone") return failure(401, "AUTH_FAILED", message);
-  return failure(400, "PARAMETER_INVALID", message);
+  if (worst === "unavailable")
+    return failureAnswer(503, "SERVICE_UNAVAILABLE", message, { "Retry-After": "5" });
+  if (worst === "rate") return failureAnswer(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
+  if (worst === "gone") return failureAnswer(401, "AUTH_FAILED", message);
+  return failureAnswer(400, "PARAMETER_INVALID", message);
 }
 
 const codes: Readonly<Record<number, string>> = {
@@ -182,7 +187,7 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** Errors have a `code` besides, as clients of InfluxDB 2 read them. */
-export function inInfluxForm(answer: Answer): Answer {
+export function inInfluxForm(answer: UplinkAnswer): UplinkAnswer {
   const code = codes[answer.status];
   if (code === undefined) return answer;
   return { ...answer, body: JSON.stringify({ code, ...(JSON.parse(String(answer.body)) as object) }) };

@@ -1,15 +1,15 @@
 /** Messages that an edge node has stored, in one body: NDJSON up, a status a line back. */
 import { isUtf8 } from "node:buffer";
-import type { Publication, Refusal } from "../../../clients/client.js";
+import type { Publication, PublishRefusal } from "../../../clients/client.js";
 import { exactMember, membersOfJson, payloadOfJson } from "../../../clients/json-message.js";
 import { bareJson } from "../../../decode/bare-json.js";
 import { type LocalTime, readPointTime, unreadableTime } from "../../../decode/time.js";
-import { timeNameOf } from "../../../decode/time-names.js";
+import { findTimeName } from "../../../decode/time-names.js";
 import type { RecentBatches } from "../../../uplinks/repeats.js";
-import { type Answer, failure, refusals, unread } from "../requests/answers.js";
-import { type Body, batchBytesMax } from "../requests/body.js";
+import { failureAnswer, refusals, type UplinkAnswer, unread } from "../requests/answers.js";
+import { type UplinkBody, uplinkBatchBytesMax } from "../requests/body.js";
 import type { DeviceRequest } from "../requests/device-request.js";
-import { badID, idOf } from "../requests/message-id.js";
+import { badID, parseMessageID } from "../requests/message-id.js";
 import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
 
 const linesMax = 20_000;
@@ -37,10 +37,10 @@ interface Outcomes {
 const kept = 204;
 
 /** POST /api/v1/uplinks. 200 says that every line is on disk; sent again under its Batch-Id it is taken once. */
-export async function takeBatch(request: DeviceRequest): Promise<Answer | undefined> {
-  const id = idOf(request.headers["batch-id"]);
+export async function takeBatch(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
+  const id = parseMessageID(request.headers["batch-id"]);
   if (id === undefined) return badID("Batch-Id");
-  const body = await request.body(batchBytesMax);
+  const body = await request.body(uplinkBatchBytesMax);
   if (body === undefined || "status" in body) return body;
   try {
     return await (id === null ? takeLines(request, body, null) : takeOnce(request, body, id));
@@ -49,13 +49,13 @@ export async function takeBatch(request: DeviceRequest): Promise<Answer | undefi
   }
 }
 
-async function takeOnce(request: DeviceRequest, body: Body, id: string): Promise<Answer> {
+async function takeOnce(request: DeviceRequest, body: UplinkBody, id: string): Promise<UplinkAnswer> {
   const batches = await request.client.ids.batches();
   return batches.inTurn(async () => {
     const refused = batches.ids.get(id);
     if (refused === undefined) return takeLines(request, body, { id, batches });
     if (refused > 0)
-      return failure(
+      return failureAnswer(
         422,
         "FORMAT_INVALID",
         `the batch was taken before; ${refused} of its lines were refused`,
@@ -72,10 +72,14 @@ interface Batch {
   readonly batches: RecentBatches;
 }
 
-async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch | null): Promise<Answer> {
-  if (!isUtf8(bytes)) return failure(400, "BAD_REQUEST", "the body is not UTF-8");
+async function takeLines(
+  request: DeviceRequest,
+  { bytes }: UplinkBody,
+  batch: Batch | null,
+): Promise<UplinkAnswer> {
+  if (!isUtf8(bytes)) return failureAnswer(400, "BAD_REQUEST", "the body is not UTF-8");
   const count = countLines(bytes);
-  if (count > linesMax) return failure(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
+  if (count > linesMax) return failureAnswer(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
   // Before anything is kept: what is done must be told.
   const release = request.takeAnswerRoom(count * answerBytesEach);
   if (release === null) return unread;
@@ -87,26 +91,30 @@ async function takeLines(request: DeviceRequest, { bytes }: Body, batch: Batch |
   }
 }
 
-async function answerLines(request: DeviceRequest, bytes: Buffer, batch: Batch | null): Promise<Answer> {
+async function answerLines(
+  request: DeviceRequest,
+  bytes: Buffer,
+  batch: Batch | null,
+): Promise<UplinkAnswer> {
   const known = batch === null ? noLines : (batch.batches.cutOff.get(batch.id) ?? noLines);
   const outcomes: Outcomes = { lines: [], faults: new Map() };
   const { lines, faults } = outcomes;
   const taking = createTaking(request);
   const pace = createPace();
-  for (const { line, bytes: passed, text } of linesOf(bytes)) {
+  for (const { line, bytes: passed, text } of splitLines(bytes)) {
     const turn = pace(passed + bytesPerLine);
     if (turn !== undefined) await turn;
     if (text === "") continue;
     lines.push(line);
     if (known.has(line)) continue;
-    const message = text === null ? tooLong : messageOf(text, request.local);
+    const message = text === null ? tooLong : parseMessage(text, request.local);
     if ("error" in message) {
       faults.set(line, message);
       continue;
     }
     const named = { ...message, batch: batch === null ? null : { id: batch.id, line } };
     const taken = taking.take(named, (outcome) => {
-      if (outcome !== "kept" && outcome !== "repeated") faults.set(line, faultOf(outcome));
+      if (outcome !== "kept" && outcome !== "repeated") faults.set(line, toLineFault(outcome));
     });
     if (taken !== undefined) await taken;
   }
@@ -120,7 +128,7 @@ async function end(
   batch: Batch | null,
   outcomes: Outcomes,
   pace: Pace,
-): Promise<Answer> {
+): Promise<UplinkAnswer> {
   const { lines, faults } = outcomes;
   const again = [...faults.values()].find(({ status }) => mayComeAgain.has(status));
   if (batch !== null && again === undefined) {
@@ -132,7 +140,7 @@ async function end(
     const [oldest] = cutOff.keys();
     if (cutOff.size > cutOffMax && oldest !== undefined) cutOff.delete(oldest);
   }
-  const text = await textOf(outcomes, pace);
+  const text = await formatOutcomes(outcomes, pace);
   if (again !== undefined) return ndjson(again.status, text, { "Retry-After": "5" });
   return ndjson(faults.size === 0 ? 200 : 422, text);
 }
@@ -142,13 +150,13 @@ const mayComeAgain: ReadonlySet<number> = new Set([401, 429, 503]);
 const noLines: ReadonlySet<number> = new Set();
 const tooLong: LineFault = { status: 413, error: `a line may have ${lineBytesMax} bytes` };
 
-function faultOf(refusal: Refusal): LineFault {
+function toLineFault(refusal: PublishRefusal): LineFault {
   const { status, body } = refusals[refusal];
   return { status, error: (JSON.parse(String(body)) as { message: string }).message };
 }
 
 /** A status a line. */
-async function textOf({ lines, faults }: Outcomes, pace: Pace): Promise<string> {
+async function formatOutcomes({ lines, faults }: Outcomes, pace: Pace): Promise<string> {
   let text = "";
   for (const line of lines) {
     const fault = faults.get(line);
@@ -160,7 +168,7 @@ async function textOf({ lines, faults }: Outcomes, pace: Pace): Promise<string> 
   return text;
 }
 
-function ndjson(status: number, body: string, headers = {}): Answer {
+function ndjson(status: number, body: string, headers = {}): UplinkAnswer {
   return { status, headers: { "Content-Type": "application/x-ndjson", ...headers }, body };
 }
 
@@ -181,7 +189,7 @@ interface BatchText {
   readonly text: string | null;
 }
 
-function* linesOf(bytes: Buffer): Generator<BatchText> {
+function* splitLines(bytes: Buffer): Generator<BatchText> {
   let line = 0;
   for (let at = 0; at < bytes.length; ) {
     const found = bytes.indexOf(newline, at);
@@ -193,14 +201,14 @@ function* linesOf(bytes: Buffer): Generator<BatchText> {
 }
 
 /** `{"topic", "payload", "time"?}`, or why it is none. */
-function messageOf(text: string, local: LocalTime): Omit<Publication, "batch"> | LineFault {
+function parseMessage(text: string, local: LocalTime): Omit<Publication, "batch"> | LineFault {
   const members = membersOfJson(text);
   if (typeof members === "string") return bad(members);
   const { topic } = members;
   if (typeof topic !== "string") return bad("topic is required, a text");
   const payload = payloadOfJson(text, members);
   if (typeof payload === "string") return bad(payload);
-  const timeName = timeNameOf(members, "time");
+  const timeName = findTimeName(members, "time");
   const time = members[timeName] ?? null;
   const sentAt = time === null ? null : readPointTime(exactMember(text, members, timeName), local);
   if (time !== null && sentAt === null) return bad(`time ${unreadableTime}`);

@@ -1,32 +1,32 @@
 import type { Polled } from "../../../clients/polled-inbox.js";
-import { type Answer, failure, noContent, refusals } from "../requests/answers.js";
+import { failureAnswer, noContent, refusals, type UplinkAnswer } from "../requests/answers.js";
 import type { DeviceRequest } from "../requests/device-request.js";
 
 /** Shorter than proxies and clients usually wait for an answer. */
 const waitSecondsMax = 55;
 
 /** GET /api/v1/inbox: the oldest message that waits for the device. */
-export async function fetchMessage(request: DeviceRequest): Promise<Answer | undefined> {
+export async function fetchMessage(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
   const waitS = waitSeconds(request.query);
   if (typeof waitS !== "number") return waitS;
   return messageAnswer(await firstMessage(request, waitS));
 }
 
 /** DELETE /api/v1/inbox/{id}: the receipt of a message. */
-export async function confirmMessage(request: DeviceRequest, id: string): Promise<Answer> {
+export async function confirmMessage(request: DeviceRequest, id: string): Promise<UplinkAnswer> {
   const { client } = request;
   if (!client.link.confirm(id)) {
-    return failure(404, "DATA_NOT_FOUND", "no such message waits: it is settled, or its time was over");
+    return failureAnswer(404, "DATA_NOT_FOUND", "no such message waits: it is settled, or its time was over");
   }
   return (await request.kept()) === "kept" ? noContent : refusals.unavailable;
 }
 
 /** The `wait` of a request, 0 without one, or an answer that says what is wrong with it. */
-export function waitSeconds(query: URLSearchParams): number | Answer {
+export function waitSeconds(query: URLSearchParams): number | UplinkAnswer {
   const text = query.get("wait") ?? "0";
   const seconds = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
   if (seconds <= waitSecondsMax) return seconds;
-  return failure(
+  return failureAnswer(
     400,
     "PARAMETER_INVALID",
     "wait is not valid",
@@ -60,7 +60,7 @@ export function firstMessage({ client, response }: DeviceRequest, waitS: number)
   });
 }
 
-export function messageAnswer(message: Polled | null): Answer {
+export function messageAnswer(message: Polled | null): UplinkAnswer {
   if (message === null) return noContent;
   const { topic, payload, contentType, id } = message;
   return {

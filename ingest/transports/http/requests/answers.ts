@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
-import type { Refusal } from "../../../clients/client.js";
+import type { PublishRefusal } from "../../../clients/client.js";
 import type { Rejected } from "../../../clients/clients.js";
 
 /** The part of a response that answers to devices use. It is `destroyed` once nobody waits for the answer any more. */
 export type HttpResponse = Pick<ServerResponse, "writeHead" | "end" | "destroyed" | "once" | "off">;
 
-export interface Answer {
+export interface UplinkAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -16,24 +16,24 @@ export interface Answer {
 /** Takes room for an answer of so many bytes; returns what gives it back, or null if there is none now. */
 export type TakeAnswerRoom = (bytes: number) => (() => void) | null;
 
-export const noContent: Answer = { status: 204 };
+export const noContent: UplinkAnswer = { status: 204 };
 
 const jsonType = "application/json; charset=utf-8";
 
 /** An error in the form of all errors of the interface. */
-export function failure(
+export function failureAnswer(
   status: number,
   errorCode: string,
   message: string,
   headers: Readonly<Record<string, string>> = {},
   errors: Readonly<Record<string, string>> = {},
-): Answer {
+): UplinkAnswer {
   const body = JSON.stringify({ errorCode, message, errors });
   return { status, headers: { "Content-Type": jsonType, ...headers }, body };
 }
 
 /** Sends it, once there is room for what the client may leave unread. */
-export function send(response: HttpResponse, answer: Answer, room: TakeAnswerRoom): void {
+export function sendAnswer(response: HttpResponse, answer: UplinkAnswer, room: TakeAnswerRoom): void {
   const { body } = answer;
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
   const release = answer.release ?? room(bytes);
@@ -43,16 +43,16 @@ export function send(response: HttpResponse, answer: Answer, room: TakeAnswerRoo
   write(response, answer, bytes);
 }
 
-function write(response: HttpResponse, { status, headers, body }: Answer, bytes: number): void {
+function write(response: HttpResponse, { status, headers, body }: UplinkAnswer, bytes: number): void {
   if (body === undefined) response.writeHead(status, headers).end();
   else response.writeHead(status, { ...headers, "Content-Length": String(bytes) }).end(body);
 }
 
 const soon = { "Retry-After": "5" };
-const busy = failure(503, "SERVICE_UNAVAILABLE", "nothing can be kept now, try again later", soon);
+const busy = failureAnswer(503, "SERVICE_UNAVAILABLE", "nothing can be kept now, try again later", soon);
 
-export const refusals: Readonly<Record<Refusal, Answer>> = {
-  topic: failure(
+export const refusals: Readonly<Record<PublishRefusal, UplinkAnswer>> = {
+  topic: failureAnswer(
     400,
     "PARAMETER_INVALID",
     "no message can be published to this topic",
@@ -61,31 +61,31 @@ export const refusals: Readonly<Record<Refusal, Answer>> = {
       topic: "is empty, has a wildcard or U+0000, or has too many bytes or levels",
     },
   ),
-  oversize: failure(413, "PAYLOAD_TOO_LARGE", "a message may have 262144 bytes"),
-  policy: failure(403, "PERMISSION_DENIED", "the device may not publish to this topic"),
-  rate: failure(429, "TOO_MANY_REQUESTS", "more than the limit of the device or its tenant", {
+  oversize: failureAnswer(413, "PAYLOAD_TOO_LARGE", "a message may have 262144 bytes"),
+  policy: failureAnswer(403, "PERMISSION_DENIED", "the device may not publish to this topic"),
+  rate: failureAnswer(429, "TOO_MANY_REQUESTS", "more than the limit of the device or its tenant", {
     "Retry-After": "10",
   }),
   unavailable: busy,
-  gone: failure(401, "AUTH_FAILED", "the credentials of the device have changed"),
+  gone: failureAnswer(401, "AUTH_FAILED", "the credentials of the device have changed"),
 };
 
 const basic = { "WWW-Authenticate": 'Basic realm="device", charset="UTF-8"' };
-const tooMany = (message: string): Answer =>
-  failure(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
+const tooMany = (message: string): UplinkAnswer =>
+  failureAnswer(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
 
 /** For an answer that there is no room for. */
 export const unread = tooMany("answers to the tenant that are not read hold all that they may");
 
-export const turnedAway: Readonly<Record<Rejected["reason"], Answer>> = {
-  credentials: failure(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {
+export const turnedAway: Readonly<Record<Rejected["reason"], UplinkAnswer>> = {
+  credentials: failureAnswer(401, "AUTH_FAILED", "the user name or the token of the device is wrong", basic, {
     token: "is missing or wrong, or the user name is",
   }),
-  user_name: failure(401, "AUTH_FAILED", "the certificate is bound to several devices", basic, {
+  user_name: failureAnswer(401, "AUTH_FAILED", "the certificate is bound to several devices", basic, {
     username: "must say which of the devices of the certificate it is",
   }),
   back_off: tooMany("too many wrong credentials from this address"),
-  blocked: failure(403, "PERMISSION_DENIED", "the device is blocked"),
+  blocked: failureAnswer(403, "PERMISSION_DENIED", "the device is blocked"),
   unavailable: busy,
   sessions: tooMany("the device has too many clients"),
   connections: tooMany("the device or its tenant has as many clients as it may"),

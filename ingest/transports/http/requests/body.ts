@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { unzip as unzipWithCallback } from "node:zlib";
-import { type Answer, failure } from "./answers.js";
+import { failureAnswer, type UplinkAnswer } from "./answers.js";
 import type { BodyBudgets } from "./body-budget.js";
 import { type BodySource, readWhole, requestBytes } from "./body-reader.js";
-import { acceptedCodings, codingOf } from "./content-coding.js";
+import { acceptedCodings, parseCoding } from "./content-coding.js";
 
 /** Of gzip and deflate. */
 const unzip = promisify(unzipWithCallback);
 
 /** Of a batch or of line protocol, after it is unpacked. */
-export const batchBytesMax = 16 * 1024 * 1024;
+export const uplinkBatchBytesMax = 16 * 1024 * 1024;
 
 /** Whose body it is, and where it is counted as it comes, for as long as it is held. */
 interface Sender {
@@ -20,15 +20,15 @@ interface Sender {
 }
 
 /** A body, and what releases its part of the budget. */
-export interface Body {
+export interface UplinkBody {
   readonly bytes: Buffer;
   release(): void;
 }
 
 type BodyRequest = Pick<IncomingMessage, "headers"> & BodySource;
 
-const nothing: Body = { bytes: Buffer.alloc(0), release: () => undefined };
-const full = failure(
+const nothing: UplinkBody = { bytes: Buffer.alloc(0), release: () => undefined };
+const full = failureAnswer(
   503,
   "SERVICE_UNAVAILABLE",
   "too many bytes of requests of the device or its tenant are under way",
@@ -45,12 +45,17 @@ export async function readBody(
   request: BodyRequest,
   bytesMax: number,
   { tenant, device, budgets }: Sender,
-): Promise<Body | Answer | undefined> {
+): Promise<UplinkBody | UplinkAnswer | undefined> {
   const { "content-length": length, "content-encoding": encoding } = request.headers;
-  const coding = codingOf(encoding);
-  const tooLarge = () => failure(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
+  const coding = parseCoding(encoding);
+  const tooLarge = () => failureAnswer(413, "PAYLOAD_TOO_LARGE", `the body may have ${bytesMax} bytes`);
   if (coding === null)
-    return failure(415, "UNSUPPORTED_MEDIA_TYPE", "Content-Encoding may be gzip or deflate", acceptedCodings);
+    return failureAnswer(
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+      "Content-Encoding may be gzip or deflate",
+      acceptedCodings,
+    );
   if (length === "0") return nothing;
   if (length !== undefined && Number(length) > bytesMax) return tooLarge();
   // What is said of its length reserves nothing; only what has come does.
@@ -72,6 +77,6 @@ export async function readBody(
   } catch (error) {
     release();
     const isLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    return isLarge ? tooLarge() : failure(400, "BAD_REQUEST", `the body is not ${coding}`);
+    return isLarge ? tooLarge() : failureAnswer(400, "BAD_REQUEST", `the body is not ${coding}`);
   }
 }

@@ -15,7 +15,7 @@ export const acceptedCodings = { "Accept-Encoding": "gzip, deflate" };
  * The coding that a Content-Encoding names, in any case; `identity` and empty elements of the list are none. Null: a
  * coding that is not taken, or several on top of each other.
  */
-export function codingOf(header: string | null | undefined): ContentCoding | null {
+export function parseCoding(header: string | null | undefined): ContentCoding | null {
   const named = (header ?? "")
     .split(",")
     .map((one) => one.trim().toLowerCase())

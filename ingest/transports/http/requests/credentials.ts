@@ -10,7 +10,7 @@ const noLogin: Login = { username: undefined, token: undefined };
  * `Basic` with deviceUsername and token (RFC 7617), or `Token deviceUsername:token`, as clients of InfluxDB send it. A
  * device that proves itself by a certificate leaves the token empty.
  */
-export function loginOf(authorization: string | undefined): Login {
+export function parseLogin(authorization: string | undefined): Login {
   if (authorization === undefined) return noLogin;
   const blank = authorization.indexOf(" ");
   const kind = authorization.slice(0, Math.max(0, blank)).toLowerCase();
@@ -20,7 +20,7 @@ export function loginOf(authorization: string | undefined): Login {
 }
 
 /** A device's credentials by the parameters `u` and `p`, as clients of InfluxDB 1 send them, as a header has them. */
-export function authorizationOf(query: URLSearchParams): string | undefined {
+export function readAuthorization(query: URLSearchParams): string | undefined {
   const [username, token] = [query.get("u"), query.get("p")];
   if (username === null || token === null || username === "") return undefined;
   return `Basic ${Buffer.from(`${username}:${token}`).toString("base64")}`;

@@ -4,8 +4,8 @@ import type { PolledInbox } from "../../../clients/polled-inbox.js";
 import type { Kept } from "../../../clients/waiting-for-disk.js";
 import type { LocalTime } from "../../../decode/time.js";
 import type { Directory } from "../../../directory/directory.js";
-import type { Answer, HttpResponse, TakeAnswerRoom } from "./answers.js";
-import type { Body } from "./body.js";
+import type { HttpResponse, TakeAnswerRoom, UplinkAnswer } from "./answers.js";
+import type { UplinkBody } from "./body.js";
 
 /** A request of a device that has shown who it is. */
 export interface DeviceRequest {
@@ -16,7 +16,7 @@ export interface DeviceRequest {
   readonly query: URLSearchParams;
   readonly response: HttpResponse;
   /** An answer where the body is not to be had; undefined: the client has gone. */
-  body(bytesMax: number): Promise<Body | Answer | undefined>;
+  body(bytesMax: number): Promise<UplinkBody | UplinkAnswer | undefined>;
   /** For an answer whose work is not to be done without room for it. */
   readonly takeAnswerRoom: TakeAnswerRoom;
   readonly directory: Pick<Directory, "below" | "get">;

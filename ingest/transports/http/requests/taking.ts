@@ -1,5 +1,10 @@
 import { createSlice } from "../../../../store/lib/turns.js";
-import { newPatience, type Outcome, type Publication, type Refusal } from "../../../clients/client.js";
+import {
+  newPatience,
+  type Publication,
+  type PublishOutcome,
+  type PublishRefusal,
+} from "../../../clients/client.js";
 import type { DeviceRequest } from "./device-request.js";
 
 /** Of a body, between two looks at the clock: as much as is read in a fraction of a slice. */
@@ -26,13 +31,13 @@ interface Taking {
   /** Whether so many messages are within the limit, which is then waited for; if not, none is to be taken. */
   isWithin(messages: number, bytes: number): Promise<boolean>;
   /** Undefined unless something has to be waited for before the next. `told` is called once. */
-  take(message: Publication, told: (outcome: Outcome) => void): Promise<void> | undefined;
+  take(message: Publication, told: (outcome: PublishOutcome) => void): Promise<void> | undefined;
   /** Resolves once all of them have been told of. */
   settled(): Promise<void>;
 }
 
 /** Whether what comes after a message that is refused so need not be tried. */
-const endsAll = (outcome: Outcome): outcome is Refusal =>
+const endsAll = (outcome: PublishOutcome): outcome is PublishRefusal =>
   outcome === "rate" || outcome === "unavailable" || outcome === "gone";
 
 export function createTaking({ client, ip, isFull, room, response }: DeviceRequest): Taking {
@@ -40,7 +45,7 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
   let waiting = 0;
   let wake: (() => void) | null = null;
   /** Why nothing more is taken. */
-  let over: Refusal | null = null;
+  let over: PublishRefusal | null = null;
 
   async function settled(): Promise<void> {
     while (waiting > 0) {
@@ -50,14 +55,14 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
     }
   }
 
-  async function takeInTurn(message: Publication, told: (outcome: Outcome) => void): Promise<void> {
+  async function takeInTurn(message: Publication, told: (outcome: PublishOutcome) => void): Promise<void> {
     const taken = (await room()) ? await client.take(message, ip, patience) : "unavailable";
     if (typeof taken === "string") return tell(told, taken);
     waiting++;
     void taken.outcome.then((outcome) => settle(told, outcome));
   }
 
-  function settle(told: (outcome: Outcome) => void, outcome: Outcome): void {
+  function settle(told: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
     waiting--;
     tell(told, outcome);
     const woken = wake;
@@ -65,7 +70,7 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
     woken?.();
   }
 
-  function tell(told: (outcome: Outcome) => void, outcome: Outcome): void {
+  function tell(told: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
     if (endsAll(outcome)) over = outcome;
     told(outcome);
   }

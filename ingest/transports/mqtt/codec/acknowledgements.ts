@@ -1,5 +1,5 @@
 import mqttPacket, { type Packet } from "mqtt-packet";
-import type { Terms, Version } from "./packets.js";
+import type { MqttVersion, Terms } from "./packets.js";
 
 /** What may accompany the reason code of an answer, MQTT 5.0 §3.2.2.3. */
 export interface ConnackProperties {
@@ -13,7 +13,7 @@ export interface ConnackProperties {
 }
 
 /** CONNACK before MQTT 5; MQTT 3.1 knows no Session Present. */
-export function connackBelow5(version: Version, returnCode: number, sessionPresent: boolean): Buffer {
+export function connackBelow5(version: MqttVersion, returnCode: number, sessionPresent: boolean): Buffer {
   return Buffer.from([0x20, 2, sessionPresent && version === 4 ? 1 : 0, returnCode]);
 }
 
@@ -57,7 +57,7 @@ export function negativeAck(
 }
 
 /** DISCONNECT of the server, which only MQTT 5 knows. */
-export function disconnect(terms: Terms, reasonCode: number, reason: string): Buffer | null {
+export function encodeDisconnect(terms: Terms, reasonCode: number, reason: string): Buffer | null {
   return fitting(terms, reason, (properties) => ({ cmd: "disconnect", reasonCode, properties }));
 }
 

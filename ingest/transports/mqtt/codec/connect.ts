@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { endsWithConnection, neverExpires, type Will } from "../../../../store/journal/message.js";
 import { isTopicName } from "../../../messages/topics.js";
-import type { ConnectRequest, Qos, Terms, Version } from "./packets.js";
-import { messageProperties, type Properties, readProperties } from "./properties.js";
+import type { ConnectRequest, MqttVersion, Qos, Terms } from "./packets.js";
+import { messageProperties, type Properties, readMqttProperties } from "./properties.js";
 import { malformed, protocolError, type Reader, Violation } from "./reader.js";
 
 const clientIDLengthMax = 256;
@@ -16,11 +16,11 @@ const willQosShift = 3;
  * The version that a client speaks, and whether we serve it: if not, `version` is one in which to tell the client so.
  */
 interface Protocol {
-  readonly version: Version;
+  readonly version: MqttVersion;
   readonly served: boolean;
 }
 
-const levels: Readonly<Record<string, Readonly<Record<number, Version>>>> = {
+const levels: Readonly<Record<string, Readonly<Record<number, MqttVersion>>>> = {
   MQTT: { 4: 4, 5: 5 },
   MQIsdp: { 3: 3 },
 };
@@ -38,13 +38,13 @@ export function readProtocol(reader: Reader): Protocol {
 }
 
 /** Reads CONNECT after the protocol level. @throws Violation */
-export function readConnect(reader: Reader, version: Version): ConnectRequest {
+export function readConnect(reader: Reader, version: MqttVersion): ConnectRequest {
   const flags = reader.byte();
   const has = (bit: number): boolean => (flags & bit) !== 0;
   checkFlags(flags, version);
   const keepAlive = reader.uint16();
-  const properties = version === 5 ? readProperties(reader, "connect") : {};
-  const terms = termsOf(version, properties);
+  const properties = version === 5 ? readMqttProperties(reader, "connect") : {};
+  const terms = readTerms(version, properties);
   const givenID = reader.text();
   const will = has(flag.will) ? readWill(reader, version, flags) : null;
   const username = has(flag.username) ? reader.text() : undefined;
@@ -66,7 +66,7 @@ export function readConnect(reader: Reader, version: Version): ConnectRequest {
   };
 }
 
-function checkFlags(flags: number, version: Version): void {
+function checkFlags(flags: number, version: MqttVersion): void {
   const will = (flags & flag.will) !== 0;
   const willQos = (flags >> willQosShift) & 3;
   if (version > 3 && (flags & flag.reserved) !== 0) throw malformed("the reserved connect flag is set");
@@ -77,7 +77,7 @@ function checkFlags(flags: number, version: Version): void {
   if (version < 5 && passwordOnly) throw protocolError("a password needs a user name");
 }
 
-function termsOf(version: Version, properties: Properties): Terms {
+function readTerms(version: MqttVersion, properties: Properties): Terms {
   const { receiveMaximum = receiveMaximumDefault, maximumPacketSize = Number.POSITIVE_INFINITY } = properties;
   if (receiveMaximum === 0) throw protocolError("Receive Maximum is 0");
   if (maximumPacketSize === 0) throw protocolError("Maximum Packet Size is 0");
@@ -90,8 +90,8 @@ function termsOf(version: Version, properties: Properties): Terms {
   };
 }
 
-function readWill(reader: Reader, version: Version, flags: number): Will {
-  const properties = version === 5 ? readProperties(reader, "will") : {};
+function readWill(reader: Reader, version: MqttVersion, flags: number): Will {
+  const properties = version === 5 ? readMqttProperties(reader, "will") : {};
   const topic = reader.text();
   const payload = new Uint8Array(reader.binary());
   if (!isTopicName(topic)) throw new Violation("topic_name", "the will's topic is no topic name");
@@ -117,7 +117,7 @@ function checkAuthentication(properties: Properties): void {
 
 function identify(
   clientID: string,
-  version: Version,
+  version: MqttVersion,
   cleanStart: boolean,
 ): { readonly clientID: string; readonly assigned: boolean } {
   if (clientID.length > clientIDLengthMax) {

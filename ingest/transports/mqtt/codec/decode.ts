@@ -1,23 +1,23 @@
-import type { Subscription } from "../../../../store/journal/message.js";
+import type { MqttSubscription } from "../../../../store/journal/message.js";
 import { payloadBytesMax } from "../../../uplinks/accept.js";
 import type {
   AckPacket,
   ClientPacket,
   DisconnectPacket,
+  MqttVersion,
   PublishPacket,
   Qos,
   SubscribePacket,
   UnsubscribePacket,
-  Version,
 } from "./packets.js";
-import { messageProperties, type Properties, readProperties } from "./properties.js";
+import { messageProperties, type Properties, readMqttProperties } from "./properties.js";
 import { malformed, protocolError, type Reader, Violation } from "./reader.js";
 import { clientCodes } from "./reasons.js";
 
-type Decode = (reader: Reader, version: Version, flags: number) => ClientPacket;
+type Decode = (reader: Reader, version: MqttVersion, flags: number) => ClientPacket;
 
 /** Control packet types, MQTT 5.0 table 2-1. */
-export const packetTypes = { connect: 1, publish: 3 } as const;
+export const mqttPacketTypes = { connect: 1, publish: 3 } as const;
 
 /** By packet type, what a client may send after CONNECT. */
 const decoders: Readonly<Record<number, Decode>> = {
@@ -40,18 +40,18 @@ const prescribedFlags: Readonly<Record<number, number>> = { 6: 2, 8: 2, 10: 2 };
 const dupFlag = 8;
 
 /** Decodes what follows the fixed header of a packet. @throws Violation */
-export function decodePacket(firstByte: number, reader: Reader, version: Version): ClientPacket {
+export function decodePacket(firstByte: number, reader: Reader, version: MqttVersion): ClientPacket {
   const type = firstByte >> 4;
   const decode = decoders[type];
   if (type === 0 || (type === 15 && version < 5)) throw malformed("the packet type is reserved");
   // A second CONNECT [MQTT-3.1.0-2], AUTH without a method [MQTT-4.12.0-7], or what only servers send.
   if (decode === undefined) throw protocolError(`packet type ${type} has no place here`);
-  if (type !== packetTypes.publish) checkFlags(type, firstByte & 15, version);
+  if (type !== mqttPacketTypes.publish) checkFlags(type, firstByte & 15, version);
   return decode(reader, version, firstByte & 15);
 }
 
 /** The fixed header's flags of every packet but PUBLISH [MQTT-2.1.3-1]. @throws Violation */
-export function checkFlags(type: number, flags: number, version: Version): void {
+export function checkFlags(type: number, flags: number, version: MqttVersion): void {
   const prescribed = prescribedFlags[type] ?? 0;
   // MQTT 3.1 marks packets that are sent again, and uses no flags but DUP and QoS.
   const sentAgain = version === 3 && prescribed !== 0 && flags === (prescribed | dupFlag);
@@ -73,14 +73,14 @@ function tooManyFilters(): Violation {
   return new Violation("oversize", `a packet may name ${filtersPerPacketMax} topic filters`);
 }
 
-function decodePublish(reader: Reader, version: Version, flags: number): PublishPacket {
+function decodePublish(reader: Reader, version: MqttVersion, flags: number): PublishPacket {
   const qos = (flags >> 1) & 3;
   const dup = (flags & dupFlag) !== 0;
   if (qos === 3) throw malformed("the QoS is 3");
   if (qos === 0 && dup && version > 3) throw malformed("DUP at QoS 0");
   const topic = reader.text();
   const messageID = qos === 0 ? 0 : packetID(reader);
-  const properties = version === 5 ? readProperties(reader, "publish") : noProperties;
+  const properties = version === 5 ? readMqttProperties(reader, "publish") : noProperties;
   const { topicAlias, subscriptionIdentifier } = properties;
   if (subscriptionIdentifier !== undefined) throw protocolError("a client names no subscription");
   if (topicAlias === 0) throw new Violation("topic_alias", "the topic alias is 0");
@@ -109,22 +109,22 @@ function ack(cmd: AckPacket["cmd"]): Decode {
     if (version === 5 && reader.left > 0) {
       code = reader.byte();
       if (!clientCodes[cmd].has(code)) throw protocolError(`${cmd} knows no reason code ${code}`);
-      if (reader.left > 0) readProperties(reader, "ack");
+      if (reader.left > 0) readMqttProperties(reader, "ack");
     }
     reader.end();
     return { cmd, messageID, code };
   };
 }
 
-function decodeSubscribe(reader: Reader, version: Version): SubscribePacket {
+function decodeSubscribe(reader: Reader, version: MqttVersion): SubscribePacket {
   const messageID = packetID(reader);
-  const properties = version === 5 ? readProperties(reader, "subscribe") : noProperties;
+  const properties = version === 5 ? readMqttProperties(reader, "subscribe") : noProperties;
   const identifier = properties.subscriptionIdentifier ?? null;
   if (identifier === 0) throw protocolError("the subscription identifier is 0");
-  const filters: { filter: string; options: Subscription }[] = [];
+  const filters: { filter: string; options: MqttSubscription }[] = [];
   while (reader.left > 0) {
     const filter = reader.text();
-    const options = subscriptionOf(reader.byte(), version, identifier);
+    const options = parseSubscription(reader.byte(), version, identifier);
     if (options.noLocal && filter.startsWith("$share/")) {
       throw protocolError("No Local on a shared subscription");
     }
@@ -135,7 +135,7 @@ function decodeSubscribe(reader: Reader, version: Version): SubscribePacket {
 }
 
 /** Subscription options, MQTT 5.0 §3.8.3.1. */
-function subscriptionOf(bits: number, version: Version, identifier: number | null): Subscription {
+function parseSubscription(bits: number, version: MqttVersion, identifier: number | null): MqttSubscription {
   const retainHandling = (bits >> 4) & 3;
   const qos = bits & 3;
   const reserved = version === 5 ? 0xc0 : version === 4 ? 0xfc : 0;
@@ -154,23 +154,23 @@ function subscriptionOf(bits: number, version: Version, identifier: number | nul
   };
 }
 
-function decodeUnsubscribe(reader: Reader, version: Version): UnsubscribePacket {
+function decodeUnsubscribe(reader: Reader, version: MqttVersion): UnsubscribePacket {
   const messageID = packetID(reader);
-  if (version === 5) readProperties(reader, "unsubscribe");
+  if (version === 5) readMqttProperties(reader, "unsubscribe");
   const filters: string[] = [];
   while (reader.left > 0) if (filters.push(reader.text()) > filtersPerPacketMax) throw tooManyFilters();
   if (filters.length === 0) throw protocolError("UNSUBSCRIBE names no topic filter");
   return { cmd: "unsubscribe", messageID, filters };
 }
 
-function decodeDisconnect(reader: Reader, version: Version): DisconnectPacket {
+function decodeDisconnect(reader: Reader, version: MqttVersion): DisconnectPacket {
   if (version < 5 || reader.left === 0) {
     reader.end();
     return { cmd: "disconnect", code: 0, sessionExpiry: null };
   }
   const code = reader.byte();
   if (!clientCodes.disconnect.has(code)) throw protocolError(`DISCONNECT knows no reason code ${code}`);
-  const properties = reader.left > 0 ? readProperties(reader, "disconnect") : noProperties;
+  const properties = reader.left > 0 ? readMqttProperties(reader, "disconnect") : noProperties;
   reader.end();
   return { cmd: "disconnect", code, sessionExpiry: properties.sessionExpiryInterval ?? null };
 }

@@ -15,7 +15,7 @@ export interface FrameOwner {
 }
 
 /** A packet as it came; `flags` are those of its first byte, `body` what follows its fixed header. */
-export function packetOf(type: number, flags: number, body: Buffer): Buffer {
+export function framePacket(type: number, flags: number, body: Buffer): Buffer {
   const header = [(type << 4) | flags];
   let length = body.length;
   do {

@@ -6,6 +6,6 @@ import { propertiesBytesMax } from "./properties.js";
 const headBytes = 64;
 
 /** Larger packets cannot hold an acceptable message: our Maximum Packet Size. */
-export function packetBytesMaxOf(topics: TopicBounds): number {
+export function computePacketBytesMax(topics: TopicBounds): number {
   return payloadBytesMax + propertiesBytesMax + topics.bytesMax + headBytes;
 }

@@ -1,13 +1,13 @@
-import type { MessageProperties, Subscription, Will } from "../../../../store/journal/message.js";
+import type { MessageProperties, MqttSubscription, Will } from "../../../../store/journal/message.js";
 
 /** MQTT 3.1, 3.1.1 and 5 by their protocol levels. */
-export type Version = 3 | 4 | 5;
+export type MqttVersion = 3 | 4 | 5;
 
 export type Qos = 0 | 1 | 2;
 
 /** What a client allows us to send; below MQTT 5 it has no say. */
 export interface Terms {
-  readonly version: Version;
+  readonly version: MqttVersion;
   /** Messages of QoS 1 and 2 in flight to the client. */
   readonly receiveMaximum: number;
   /** Of a whole packet, fixed header included. */
@@ -60,7 +60,7 @@ export interface AckPacket {
 export interface SubscribePacket {
   readonly cmd: "subscribe";
   readonly messageID: number;
-  readonly filters: readonly { readonly filter: string; readonly options: Subscription }[];
+  readonly filters: readonly { readonly filter: string; readonly options: MqttSubscription }[];
 }
 
 export interface UnsubscribePacket {

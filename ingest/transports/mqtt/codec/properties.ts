@@ -95,7 +95,7 @@ const allowed = {
 const none: Properties = Object.freeze({});
 
 /** Reads a property length and that many bytes of properties. @throws Violation */
-export function readProperties(reader: Reader, packet: keyof typeof allowed): Properties {
+export function readMqttProperties(reader: Reader, packet: keyof typeof allowed): Properties {
   const length = reader.variable();
   if (length === 0) return none;
   const part = reader.part(length);

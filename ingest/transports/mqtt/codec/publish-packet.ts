@@ -56,7 +56,7 @@ class TermedEncoder implements PublishEncoder {
 
   encode(message: OutgoingMessage): Buffer | null {
     const aliases = this.#aliases;
-    const alias = this.#aliasOf(message);
+    const alias = this.#findAlias(message);
     const isNew = aliases !== null && alias > aliases.size;
     const bytes = encodePublish(this.#terms, message, alias > 0 && !isNew ? "" : message.topic, alias);
     if (bytes.length > this.#terms.packetBytesMax) return null;
@@ -65,7 +65,7 @@ class TermedEncoder implements PublishEncoder {
   }
 
   /** The alias that stands for the topic, now or from this packet on; 0 = none. */
-  #aliasOf({ topic, qos }: OutgoingMessage): number {
+  #findAlias({ topic, qos }: OutgoingMessage): number {
     const aliases = this.#aliases;
     if (aliases === null || qos > aliasQosMax) return 0;
     const alias = aliases.get(topic);
@@ -84,7 +84,7 @@ function encodePublish(terms: Terms, message: OutgoingMessage, topic: string, al
   const packet: IPublishPacket = {
     cmd: "publish",
     topic,
-    payload: bufferOf(payload),
+    payload: toBuffer(payload),
     qos,
     dup,
     retain,
@@ -102,7 +102,7 @@ function wireProperties(properties: MessageProperties): NonNullable<IPublishPack
   const { userProperties, correlationData, ...plain } = properties;
   return {
     ...plain,
-    ...(correlationData === undefined ? {} : { correlationData: bufferOf(correlationData) }),
+    ...(correlationData === undefined ? {} : { correlationData: toBuffer(correlationData) }),
     // One object a pair: the library writes them in this order, and an object of all pairs would lose it.
     ...(userProperties === undefined
       ? {}
@@ -141,6 +141,6 @@ function writeLength(bytes: Buffer, length: number): number {
   return at;
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,7 +1,7 @@
 import type { EndReason } from "../../../meter.js";
 
 /** Reason codes, MQTT 5.0 table 2-6, as far as we say or read them. */
-export const code = {
+export const mqttReasonCode = {
   success: 0x00,
   disconnectWithWill: 0x04,
   noSubscriptionExisted: 0x11,
@@ -32,7 +32,7 @@ export const code = {
 } as const;
 
 /** Codes of failure begin here. */
-export const failure = 0x80;
+export const failureCode = 0x80;
 
 /** How the client learns that its connection ends; null = it is not told. */
 interface Ending {
@@ -57,33 +57,73 @@ function ending(
 export const endings: Readonly<Record<EndReason, Ending>> = {
   disconnect: ending(null, null, null, ""),
   lost: ending(null, null, null, ""),
-  keep_alive: ending(null, null, code.keepAlive, "nothing was heard for one and a half keep-alives"),
-  taken_over: ending(null, null, code.takenOver, "another connection has the same client id"),
-  thrown_out: ending(null, code.notAuthorized, code.administrative, "the device may no longer be connected"),
-  malformed: ending(null, code.malformed, code.malformed, "malformed packet"),
-  protocol: ending(null, code.protocol, code.protocol, "protocol error"),
-  topic_name: ending(null, code.topicName, code.topicName, "no topic name"),
-  topic_alias: ending(null, null, code.topicAlias, "unknown topic alias"),
-  receive_maximum: ending(null, null, code.receiveMaximum, "too many messages without an acknowledgement"),
-  oversize: ending(null, code.oversize, code.oversize, "the packet is too large"),
-  unreleased: ending(null, null, code.receiveMaximum, "too many messages of QoS 2 without PUBREL"),
+  keep_alive: ending(
+    null,
+    null,
+    mqttReasonCode.keepAlive,
+    "nothing was heard for one and a half keep-alives",
+  ),
+  taken_over: ending(null, null, mqttReasonCode.takenOver, "another connection has the same client id"),
+  thrown_out: ending(
+    null,
+    mqttReasonCode.notAuthorized,
+    mqttReasonCode.administrative,
+    "the device may no longer be connected",
+  ),
+  malformed: ending(null, mqttReasonCode.malformed, mqttReasonCode.malformed, "malformed packet"),
+  protocol: ending(null, mqttReasonCode.protocol, mqttReasonCode.protocol, "protocol error"),
+  topic_name: ending(null, mqttReasonCode.topicName, mqttReasonCode.topicName, "no topic name"),
+  topic_alias: ending(null, null, mqttReasonCode.topicAlias, "unknown topic alias"),
+  receive_maximum: ending(
+    null,
+    null,
+    mqttReasonCode.receiveMaximum,
+    "too many messages without an acknowledgement",
+  ),
+  oversize: ending(null, mqttReasonCode.oversize, mqttReasonCode.oversize, "the packet is too large"),
+  unreleased: ending(null, null, mqttReasonCode.receiveMaximum, "too many messages of QoS 2 without PUBREL"),
   connect_timeout: ending(null, null, null, "no CONNECT came"),
-  credentials: ending(4, code.credentials, null, "user name or token is wrong"),
-  user_name: ending(4, code.credentials, null, "a user name must say which device of its certificate it is"),
-  auth_method: ending(null, code.authenticationMethod, null, "no such authentication method"),
-  back_off: ending(5, code.connectionRate, null, "too many wrong credentials came from there"),
-  connections: ending(3, code.quota, null, "the device or its tenant has as many connections as it may"),
-  room: ending(3, code.quota, null, "as much is held for the tenant's clients as may be"),
-  rate: ending(null, null, code.messageRate, "too many messages or bytes for the limit"),
-  blocked: ending(5, code.notAuthorized, code.notAuthorized, "the device is blocked"),
-  client_id: ending(2, code.clientID, null, "the client id is not taken"),
-  version: ending(1, code.unsupportedVersion, null, "MQTT 3.1, 3.1.1 and 5 are served"),
-  gave_way: ending(3, code.unavailable, code.busy, "another took its place: there are no more"),
-  unavailable: ending(3, code.unavailable, code.busy, "nothing can be taken now"),
-  fault: ending(3, code.unspecified, code.unspecified, "the service failed at a packet"),
-  sessions: ending(3, code.quota, null, "the device has too many sessions"),
-  moved: ending(3, code.unavailable, code.shuttingDown, "the device goes to another node"),
-  shutdown: ending(3, code.unavailable, code.shuttingDown, "the service is shutting down"),
+  credentials: ending(4, mqttReasonCode.credentials, null, "user name or token is wrong"),
+  user_name: ending(
+    4,
+    mqttReasonCode.credentials,
+    null,
+    "a user name must say which device of its certificate it is",
+  ),
+  auth_method: ending(null, mqttReasonCode.authenticationMethod, null, "no such authentication method"),
+  back_off: ending(5, mqttReasonCode.connectionRate, null, "too many wrong credentials came from there"),
+  connections: ending(
+    3,
+    mqttReasonCode.quota,
+    null,
+    "the device or its tenant has as many connections as it may",
+  ),
+  room: ending(3, mqttReasonCode.quota, null, "as much is held for the tenant's clients as may be"),
+  rate: ending(null, null, mqttReasonCode.messageRate, "too many messages or bytes for the limit"),
+  blocked: ending(5, mqttReasonCode.notAuthorized, mqttReasonCode.notAuthorized, "the device is blocked"),
+  client_id: ending(2, mqttReasonCode.clientID, null, "the client id is not taken"),
+  version: ending(1, mqttReasonCode.unsupportedVersion, null, "MQTT 3.1, 3.1.1 and 5 are served"),
+  gave_way: ending(
+    3,
+    mqttReasonCode.unavailable,
+    mqttReasonCode.busy,
+    "another took its place: there are no more",
+  ),
+  unavailable: ending(3, mqttReasonCode.unavailable, mqttReasonCode.busy, "nothing can be taken now"),
+  fault: ending(3, mqttReasonCode.unspecified, mqttReasonCode.unspecified, "the service failed at a packet"),
+  sessions: ending(3, mqttReasonCode.quota, null, "the device has too many sessions"),
+  moved: ending(
+    3,
+    mqttReasonCode.unavailable,
+    mqttReasonCode.shuttingDown,
+    "the device goes to another node",
+  ),
+  shutdown: ending(
+    3,
+    mqttReasonCode.unavailable,
+    mqttReasonCode.shuttingDown,
+    "the service is shutting down",
+  ),
 };
 
 const published = [0x00, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99];

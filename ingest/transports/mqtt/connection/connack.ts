@@ -1,8 +1,13 @@
 import type { Duplex } from "node:stream";
 import type { EndReason } from "../../../meter.js";
-import { type ConnackProperties, connack, connackBelow5, disconnect } from "../codec/acknowledgements.js";
-import type { ConnectRequest, Terms, Version } from "../codec/packets.js";
-import { code, endings } from "../codec/reasons.js";
+import {
+  type ConnackProperties,
+  connack,
+  connackBelow5,
+  encodeDisconnect,
+} from "../codec/acknowledgements.js";
+import type { ConnectRequest, MqttVersion, Terms } from "../codec/packets.js";
+import { endings, mqttReasonCode } from "../codec/reasons.js";
 import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
@@ -13,7 +18,7 @@ const lengthBytesMax = 4;
 const acceptanceBytesMax = 1 + lengthBytesMax + 2;
 
 /** What is assumed before the client has said anything of itself. */
-export function defaultTerms(version: Version): Terms {
+export function defaultTerms(version: MqttVersion): Terms {
   const unbounded = Number.POSITIVE_INFINITY;
   return {
     version,
@@ -42,10 +47,10 @@ interface Granted {
 }
 
 /** CONNACK that lets the client in, or null if it takes no packet of that size. */
-export function accepted(request: ConnectRequest, granted: Granted): Buffer | null {
+export function acceptedConnack(request: ConnectRequest, granted: Granted): Buffer | null {
   const { version, assigned, clientID } = request;
   const { keepAlive, sessionExpiry, present, packetBytesMax } = granted;
-  if (version < 5) return connackBelow5(version, code.success, present);
+  if (version < 5) return connackBelow5(version, mqttReasonCode.success, present);
   const properties: ConnackProperties = {
     receiveMaximum,
     maximumPacketSize: packetBytesMax,
@@ -55,7 +60,7 @@ export function accepted(request: ConnectRequest, granted: Granted): Buffer | nu
     ...(keepAlive === request.keepAlive ? {} : { serverKeepAlive: keepAlive }),
     ...(sessionExpiry === request.sessionExpiry ? {} : { sessionExpiryInterval: sessionExpiry }),
   };
-  return connack(request, code.success, present, properties, "");
+  return connack(request, mqttReasonCode.success, present, properties, "");
 }
 
 /** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2); null: they are too few to tell. */
@@ -81,7 +86,7 @@ export function onAcceptance(stream: Duplex, then: () => void): void {
 }
 
 /** CONNACK with the reason for the refusal, or null if the client's version has no code for it. */
-export function refused(terms: Terms, reason: EndReason, text: string): Buffer | null {
+export function refusedConnack(terms: Terms, reason: EndReason, text: string): Buffer | null {
   const { returnCode, connack: reasonCode } = endings[reason];
   if (terms.version === 5) return reasonCode === null ? null : connack(terms, reasonCode, false, null, text);
   return returnCode === null ? null : connackBelow5(terms.version, returnCode, false);
@@ -90,5 +95,5 @@ export function refused(terms: Terms, reason: EndReason, text: string): Buffer |
 /** DISCONNECT of ours, which only MQTT 5 knows. */
 export function farewell(terms: Terms, reason: EndReason, text: string): Buffer | null {
   const reasonCode = endings[reason].disconnect;
-  return terms.version < 5 || reasonCode === null ? null : disconnect(terms, reasonCode, text);
+  return terms.version < 5 || reasonCode === null ? null : encodeDisconnect(terms, reasonCode, text);
 }

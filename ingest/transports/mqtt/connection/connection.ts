@@ -5,22 +5,29 @@ import { type ClientCertificate, isValidAt } from "../../../access/credentials.j
 import { AdmittedClient } from "../../../clients/admitted-client.js";
 import { identify } from "../../../clients/identify.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
-import { isWithin } from "../../../messages/topics.js";
-import { count, type EndReason } from "../../../meter.js";
-import type { Connection, Protocol } from "../../../sessions/connections.js";
+import { isWithinBytes } from "../../../messages/topics.js";
+import { addCount, type EndReason } from "../../../meter.js";
+import type { DeviceConnection, Protocol } from "../../../sessions/connections.js";
 import type { SessionState } from "../../../sessions/state.js";
 import type { Origin } from "../../../uplinks/accept.js";
 import type { AttachedConnection, IncomingSocket } from "../../sockets/incoming-socket.js";
 import { join, type Neighbours, part } from "../../sockets/relay.js";
 import { readConnect, readProtocol } from "../codec/connect.js";
-import { checkFlags, decodePacket, packetTypes } from "../codec/decode.js";
-import { type FrameOwner, Framer, packetOf } from "../codec/framing.js";
+import { checkFlags, decodePacket, mqttPacketTypes } from "../codec/decode.js";
+import { type FrameOwner, Framer, framePacket } from "../codec/framing.js";
 import type { ClientPacket, ConnectRequest, PublishPacket, Terms } from "../codec/packets.js";
 import { protocolError, Reader, Violation } from "../codec/reader.js";
 import { endings } from "../codec/reasons.js";
 import { createTopicAliases, type TopicAliases } from "../codec/topic-aliases.js";
 import { type ByteStream, StreamError } from "./byte-stream.js";
-import { accepted, agreedKeepAlive, defaultTerms, farewell, onAcceptance, refused } from "./connack.js";
+import {
+  acceptedConnack,
+  agreedKeepAlive,
+  defaultTerms,
+  farewell,
+  onAcceptance,
+  refusedConnack,
+} from "./connack.js";
 import type { MqttContext, SharedContext } from "./context.js";
 import { waitingBytesMax } from "./deliveries.js";
 import { MqttClient, type MqttClientOwner, noGoodbye } from "./mqtt-client.js";
@@ -36,7 +43,7 @@ const slowMs = 250;
 const catchUpMs = 1000;
 
 /** One connection of MQTT 3.1, 3.1.1 or 5. A class, because ten thousand of them share one set of methods. */
-export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, AttachedConnection {
+export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameOwner, AttachedConnection {
   readonly #context: SharedContext;
   readonly #stream: ByteStream;
   readonly #framer = new Framer();
@@ -168,7 +175,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
 
   /** Why it ends: in CONNACK before it has been accepted, in DISCONNECT, which only MQTT 5 knows, after it. */
   #say(reason: EndReason, text: string): void {
-    if (this.#phase === "connecting") this.#push(refused(this.#terms, reason, text));
+    if (this.#phase === "connecting") this.#push(refusedConnack(this.#terms, reason, text));
     else if (this.#phase === "open") this.#push(farewell(this.#terms, reason, text));
   }
 
@@ -312,7 +319,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
   }
 
   begin(firstByte: number): void {
-    if (this.#phase !== "new" || firstByte >> 4 === packetTypes.connect) return;
+    if (this.#phase !== "new" || firstByte >> 4 === mqttPacketTypes.connect) return;
     throw protocolError("the first packet is not CONNECT");
   }
 
@@ -386,9 +393,9 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#terms = defaultTerms(version);
     this.#phase = "connecting";
     if (!served) return this.end("version");
-    checkFlags(packetTypes.connect, flags, version);
+    checkFlags(mqttPacketTypes.connect, flags, version);
     const request = readConnect(reader, version);
-    if (request.will !== null && !isWithin(request.will.topic, this.#context.topics)) {
+    if (request.will !== null && !isWithinBytes(request.will.topic, this.#context.topics)) {
       throw new Violation("topic_name", "the will's topic is too long");
     }
     this.#request = request;
@@ -396,7 +403,9 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     const { neighbours } = this.#context;
     if (neighbours === null || this.#incoming.isRelayed) this.suspend(() => this.#enter(request));
     else
-      this.suspend(() => this.#enterCluster(request, packetOf(packetTypes.connect, flags, body), neighbours));
+      this.suspend(() =>
+        this.#enterCluster(request, framePacket(mqttPacketTypes.connect, flags, body), neighbours),
+      );
   }
 
   /** The node that has the device asks for its credentials: so all attempts at a device are counted together. */
@@ -472,7 +481,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     admitted.begin(state);
     this.#phase = "open";
     const granted = { keepAlive, sessionExpiry: state.expiry, present, packetBytesMax };
-    const connack = accepted(request, granted);
+    const connack = acceptedConnack(request, granted);
     // Nothing may be sent before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#writeBuffer.push(connack);
@@ -491,7 +500,7 @@ export class MqttConnection implements Connection, MqttClientOwner, FrameOwner, 
     this.#phase = "closed";
     // The node that has it counts its end.
     if (wasRelayed) this.#context.meter.relayed--;
-    else count(this.#context.meter.ended, reason);
+    else addCount(this.#context.meter.ended, reason);
     this.#admitted?.leave({ ...(this.#client?.goodbye ?? noGoodbye), reason });
     this.#client?.close();
     this.#context.onClosed(this);

@@ -6,10 +6,10 @@ import type { DeviceEntry } from "../../../directory/entries.js";
 import type { EndReason } from "../../../meter.js";
 import type { Neighbours } from "../../sockets/relay.js";
 import type { InboundContext } from "./inbound.js";
-import type { Reading, ReadingTurns } from "./reading.js";
+import type { ReadingTurns, SocketReading } from "./reading.js";
 
 /** A connection as the endpoint keeps it. */
-export interface Attended extends Reading {
+export interface Attended extends SocketReading {
   readonly isPaused: boolean;
   flush(): void;
   /** Reads on if there is room again. */

@@ -1,14 +1,14 @@
 import { asError } from "../../../../store/lib/errors.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
-import { count, type Meter } from "../../../meter.js";
-import type { Link, Message, Outgoing, SessionState } from "../../../sessions/state.js";
+import { addCount, type Meter } from "../../../meter.js";
+import type { Outgoing, SessionLink, SessionMessage, SessionState } from "../../../sessions/state.js";
 import type { PublishEncoder } from "../codec/publish-packet.js";
-import { failure } from "../codec/reasons.js";
+import { failureCode } from "../codec/reasons.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
 /** Messages to one connection: the in-flight window over what its session has to deliver. */
-export interface Deliveries extends Link {
+export interface Deliveries extends SessionLink {
   /** Sends what the session still holds, in order [MQTT-4.4.0-1], [MQTT-4.6.0-1]. */
   resume(): void;
   /** PUBACK and PUBCOMP end a delivery. Unknown ids are ignored. */
@@ -38,7 +38,7 @@ interface DeliveryOptions {
   readonly meter: Meter;
   readonly records: DeliveryRecords;
   /** Whether a message may go down: allowed, and not expired. */
-  readonly isDue: (message: Message) => boolean;
+  readonly isDue: (message: SessionMessage) => boolean;
   readonly isClosed: () => boolean;
   readonly markDirty: () => void;
   /** Retained messages wait. */
@@ -62,7 +62,7 @@ const pacedBytesMax = 64 * 1024;
 
 const pubrelFirstByte = 0x62;
 
-export function createDeliveries(
+export function createMqttDeliveries(
   state: Pick<SessionState, "outgoing">,
   options: DeliveryOptions,
 ): Deliveries {
@@ -79,7 +79,7 @@ class WindowedDeliveries implements Deliveries {
   #waiting: number[] | null = null;
   #next = 0;
   /** Retained messages of one subscription after the other; null: none. */
-  #retained: Iterator<Message | null>[] | null = null;
+  #retained: Iterator<SessionMessage | null>[] | null = null;
 
   constructor(state: Pick<SessionState, "outgoing">, options: DeliveryOptions) {
     this.#state = state;
@@ -90,10 +90,10 @@ class WindowedDeliveries implements Deliveries {
     return this.#options.writeBuffer.waitingBytes;
   }
 
-  deliver(message: Message): boolean {
+  deliver(message: SessionMessage): boolean {
     const { writeBuffer, meter, markDirty } = this.#options;
     if (writeBuffer.waitingBytes > waitingBytesMax) {
-      count(meter.dropped, "slow_reader");
+      addCount(meter.dropped, "slow_reader");
       return false;
     }
     const isWritten = this.#write(message, 0, false);
@@ -109,7 +109,7 @@ class WindowedDeliveries implements Deliveries {
     return this.#retained !== null && this.#options.writeBuffer.waitingBytes > pacedBytesMax;
   }
 
-  handOver(messages: Iterator<Message | null>): void {
+  handOver(messages: Iterator<SessionMessage | null>): void {
     const isFirst = this.#retained === null;
     this.#retained ??= [];
     this.#retained.push(messages);
@@ -149,7 +149,7 @@ class WindowedDeliveries implements Deliveries {
 
   acknowledged(messageID: number, code: number): void {
     if (!ownSet(this.#inFlight).delete(messageID)) return;
-    this.#options.records.delivered(messageID, code < failure);
+    this.#options.records.delivered(messageID, code < failureCode);
     this.#fill();
   }
 
@@ -157,7 +157,7 @@ class WindowedDeliveries implements Deliveries {
     const { writeBuffer, records, isClosed, markDirty } = this.#options;
     if (!this.#inFlight.has(messageID)) return false;
     // The client does not want it [MQTT-4.3.3-4].
-    if (code >= failure) this.acknowledged(messageID, code);
+    if (code >= failureCode) this.acknowledged(messageID, code);
     // Once the client may forget the id, the message must never go again: that has to be on disk first.
     else {
       records.received(messageID, () => {
@@ -174,7 +174,7 @@ class WindowedDeliveries implements Deliveries {
   }
 
   /** False if it goes no further: it is forbidden, expired, larger than the client takes, or cannot be encoded. */
-  #write(message: Message, messageID: number, dup: boolean): boolean {
+  #write(message: SessionMessage, messageID: number, dup: boolean): boolean {
     const { writeBuffer, encoder, meter, isDue, onFault, now } = this.#options;
     if (!isDue(message)) return false;
     const { topic, payload, qos, retain, identifiers } = message;
@@ -183,11 +183,11 @@ class WindowedDeliveries implements Deliveries {
     try {
       bytes = encoder.encode({ topic, payload, qos, messageID, dup, retain, properties, identifiers });
     } catch (error) {
-      count(meter.dropped, "encoding");
+      addCount(meter.dropped, "encoding");
       onFault(asError(error));
       return false;
     }
-    if (bytes === null) count(meter.dropped, "packet_size");
+    if (bytes === null) addCount(meter.dropped, "packet_size");
     else writeBuffer.push(bytes);
     return bytes !== null;
   }
@@ -244,7 +244,7 @@ class WindowedDeliveries implements Deliveries {
  * Its expiry less the time that it has waited [MQTT-3.3.2-6]; if the clock was set back meanwhile, what the
  * publisher gave: never more, which four bytes might not hold.
  */
-function withTimeLeft({ properties, at }: Message, nowMicros: number): Message["properties"] {
+function withTimeLeft({ properties, at }: SessionMessage, nowMicros: number): SessionMessage["properties"] {
   const seconds = properties?.messageExpiryInterval;
   if (seconds === undefined) return properties;
   return { ...properties, messageExpiryInterval: Math.ceil(seconds - Math.max(0, nowMicros - at) / 1e6) };

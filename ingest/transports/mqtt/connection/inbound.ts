@@ -1,6 +1,6 @@
 import { InFlight } from "../../../clients/in-flight.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
-import { isTopicName, isWithin, type TopicBounds } from "../../../messages/topics.js";
+import { isTopicName, isWithinBytes, type TopicBounds } from "../../../messages/topics.js";
 import type { EndReason, Meter } from "../../../meter.js";
 import { mayPublish } from "../../../policies.js";
 import { unreleasedMax } from "../../../sessions/bounds.js";
@@ -16,7 +16,7 @@ import { negativeAck } from "../codec/acknowledgements.js";
 import type { PublishPacket, Terms } from "../codec/packets.js";
 import { propertiesBytesMax } from "../codec/properties.js";
 import { Violation } from "../codec/reader.js";
-import { code } from "../codec/reasons.js";
+import { mqttReasonCode } from "../codec/reasons.js";
 import { SentAgain } from "./sent-again.js";
 import type { WriteBuffer } from "./write-buffer.js";
 
@@ -125,7 +125,7 @@ export class Inbound {
     // Before MQTT 5 a message that cannot be kept can only be refused by ending the connection.
     if (this.#owner.terms.version < 5) {
       if (excess !== null) throw new Violation("oversize", excessTexts[excess]);
-      if (!isWithin(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
+      if (!isWithinBytes(topic, this.#context.topics)) throw new Violation("topic_name", tooLong);
     }
     if (qos === 1 && dup && this.#taken === null) {
       this.#owner.suspend(
@@ -173,7 +173,7 @@ export class Inbound {
   #take(packet: PublishPacket): void {
     const { qos, dup } = packet;
     const isAllowed = mayPublish(this.#owner.origin.device, packet.topic);
-    const refusal = qos === 2 ? null : this.#refusalOf(packet, isAllowed);
+    const refusal = qos === 2 ? null : this.#findRefusal(packet, isAllowed);
     if (qos === 2) this.#publishExactlyOnce(packet, isAllowed);
     else if (refusal !== null) this.#refuse(packet, "puback", refusal);
     else if (qos === 1 && dup && this.#taken?.has(messageKey(packet)) === true) {
@@ -201,19 +201,20 @@ export class Inbound {
   }
 
   /** MQTT 5 is told so and nothing is kept; earlier versions have no code for no. */
-  #refusalOf({ topic, excess }: PublishPacket, isAllowed: boolean): Refusal | null {
+  #findRefusal({ topic, excess }: PublishPacket, isAllowed: boolean): Refusal | null {
     if (this.#owner.terms.version < 5) return null;
-    if (!isWithin(topic, this.#context.topics)) return { reasonCode: code.topicName, text: tooLong };
-    if (!isAllowed) return { reasonCode: code.notAuthorized, text: notAllowed };
+    if (!isWithinBytes(topic, this.#context.topics))
+      return { reasonCode: mqttReasonCode.topicName, text: tooLong };
+    if (!isAllowed) return { reasonCode: mqttReasonCode.notAuthorized, text: notAllowed };
     // Told no, the client need not send it again and again [MQTT-4.4.0-1].
-    return excess === null ? null : { reasonCode: code.quota, text: excessTexts[excess] };
+    return excess === null ? null : { reasonCode: mqttReasonCode.quota, text: excessTexts[excess] };
   }
 
   #refuse(packet: PublishPacket, answer: Answer, refusal: Refusal): void {
     const reason =
-      refusal.reasonCode === code.quota
+      refusal.reasonCode === mqttReasonCode.quota
         ? "oversize"
-        : refusal.reasonCode === code.topicName
+        : refusal.reasonCode === mqttReasonCode.topicName
           ? "topic"
           : "policy";
     countRefusal(this.#context.meter, this.#state.tenant, reason);
@@ -230,7 +231,7 @@ export class Inbound {
       this.#context.meter.redelivered++;
       return this.#answerInTurn("pubrec", id);
     }
-    const refusal = this.#refusalOf(packet, isAllowed);
+    const refusal = this.#findRefusal(packet, isAllowed);
     if (refusal !== null) return this.#refuse(packet, "pubrec", refusal);
     this.#pending ??= new Set();
     const pending = this.#pending;
@@ -314,7 +315,7 @@ export class Inbound {
 const tooLong = "the topic has too many bytes or levels";
 const notAllowed = "the device may not publish to this topic";
 const unknownID: Refusal = {
-  reasonCode: code.packetIDNotFound,
+  reasonCode: mqttReasonCode.packetIDNotFound,
   text: "no message with this packet id waits for PUBREL",
 };
 const excessTexts = {

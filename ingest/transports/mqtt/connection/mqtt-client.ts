@@ -1,8 +1,8 @@
-import { endsWithConnection, type Subscription } from "../../../../store/journal/message.js";
+import { endsWithConnection, type MqttSubscription } from "../../../../store/journal/message.js";
 import { nextTurn } from "../../../../store/lib/turns.js";
 import type { AdmittedClient } from "../../../clients/admitted-client.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
-import { count, type EndReason } from "../../../meter.js";
+import { addCount, type EndReason } from "../../../meter.js";
 import { maySubscribe } from "../../../policies.js";
 import { sessionExpiryMax } from "../../../sessions/bounds.js";
 import type { Goodbye } from "../../../sessions/connection-records.js";
@@ -21,9 +21,9 @@ import type {
 } from "../codec/packets.js";
 import { createPublishEncoder } from "../codec/publish-packet.js";
 import { protocolError } from "../codec/reader.js";
-import { code, failure } from "../codec/reasons.js";
+import { failureCode, mqttReasonCode } from "../codec/reasons.js";
 import type { MqttContext } from "./context.js";
-import { createDeliveries, type Deliveries } from "./deliveries.js";
+import { createMqttDeliveries, type Deliveries } from "./deliveries.js";
 import { Inbound, type InboundOwner } from "./inbound.js";
 import { judge, refusal, unsubscribeCodes } from "./subscribing.js";
 import type { WriteBuffer } from "./write-buffer.js";
@@ -72,7 +72,7 @@ export class MqttClient {
     this.#request = request;
     this.#state = state;
     this.#inbound = new Inbound(context, writeBuffer, owner, state);
-    this.#deliveries = createDeliveries(state, {
+    this.#deliveries = createMqttDeliveries(state, {
       writeBuffer,
       meter,
       now,
@@ -165,9 +165,11 @@ export class MqttClient {
 
   #received({ messageID, code: reasonCode }: AckPacket): void {
     if (this.#deliveries.received(messageID, reasonCode)) return;
-    if (this.#request.version < 5 || reasonCode >= failure) return;
+    if (this.#request.version < 5 || reasonCode >= failureCode) return;
     const text = "no message with this packet id is in flight";
-    this.#answer(answers.negativeAck(this.#request, "pubrel", messageID, code.packetIDNotFound, text));
+    this.#answer(
+      answers.negativeAck(this.#request, "pubrel", messageID, mqttReasonCode.packetIDNotFound, text),
+    );
   }
 
   /** SUBACK once the subscriptions are on disk, before the messages that they bring. */
@@ -175,7 +177,7 @@ export class MqttClient {
     const { device } = this.#owner.origin;
     const refuses = (filter: string): boolean => {
       if (maySubscribe(device, filter)) return false;
-      count(this.#context.meter.policyRefused, "subscribe");
+      addCount(this.#context.meter.policyRefused, "subscribe");
       return true;
     };
     const { tenant, ownBytes } = this.#state;
@@ -230,7 +232,7 @@ export class MqttClient {
     }
   }
 
-  #tellTime({ identifier }: Subscription): void {
+  #tellTime({ identifier }: MqttSubscription): void {
     const now = this.#context.now();
     this.#deliveries.deliver({
       topic: "$time",
@@ -258,7 +260,7 @@ export class MqttClient {
       throw protocolError("a session that ends with its connection cannot be kept after all");
     }
     const expiry = sessionExpiry === null ? null : Math.min(sessionExpiry, sessionExpiryMax);
-    this.#goodbye = { orderly: reasonCode === code.success, sessionExpiry: expiry };
+    this.#goodbye = { orderly: reasonCode === mqttReasonCode.success, sessionExpiry: expiry };
     this.#owner.leave();
   }
 }

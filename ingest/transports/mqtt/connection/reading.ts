@@ -2,7 +2,7 @@ import { createRoundRobin } from "../../../../store/lib/round-robin.js";
 import { nextTurn, sliceMs } from "../../../../store/lib/turns.js";
 
 /** A connection with more to read than fits into one turn of the loop. */
-export interface Reading {
+export interface SocketReading {
   /** Whose turn it takes: its tenant's, or its address's before it is known who it is. */
   readonly payer: number | string;
   /** Goes on until the turn is over, or nothing is left. */
@@ -20,17 +20,17 @@ export interface ReadingTurns {
   /** So many units have been read: each is about a packet, or 256 bytes. */
   spend(units: number): void;
   /** `proceed` is called in a later turn: in the payer's turn, and there in the order of asking. */
-  later(reading: Reading): void;
-  forget(reading: Reading): void;
+  later(reading: SocketReading): void;
+  forget(reading: SocketReading): void;
 }
 
 /** Units between two looks at the clock. */
 const unitsPerLook = 16;
 
 export function createReadingTurns(): ReadingTurns {
-  const waiting = createRoundRobin<Reading["payer"], Reading>();
+  const waiting = createRoundRobin<SocketReading["payer"], SocketReading>();
   /** Under which payer each waits: who it is may become known meanwhile. */
-  const payers = new Map<Reading, Reading["payer"]>();
+  const payers = new Map<SocketReading, SocketReading["payer"]>();
   let isOver = false;
   let units = 0;
   /** The end of this turn's slice; 0: it has not begun. */
@@ -63,7 +63,7 @@ export function createReadingTurns(): ReadingTurns {
     else end = 0;
   }
 
-  function forget(reading: Reading): void {
+  function forget(reading: SocketReading): void {
     const payer = payers.get(reading);
     if (payer === undefined) return;
     payers.delete(reading);

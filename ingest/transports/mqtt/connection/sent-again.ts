@@ -25,7 +25,7 @@ export class SentAgain {
     if (packet === undefined || !isBehind) return;
     this.#late ??= new Map();
     this.#late.delete(packet.messageID);
-    this.#late.set(packet.messageID, digestOf(packet));
+    this.#late.set(packet.messageID, hashPublish(packet));
     const [oldest] = this.#late.keys();
     if (this.#late.size > lateMax && oldest !== undefined) this.#late.delete(oldest);
   }
@@ -41,14 +41,14 @@ export class SentAgain {
     const open = this.#open.findLast((one) => one.messageID === messageID);
     if (open !== undefined) return open.topic === topic && Buffer.compare(open.payload, payload) === 0;
     const late = this.#late?.get(messageID);
-    return late !== undefined && late === digestOf(packet);
+    return late !== undefined && late === hashPublish(packet);
   }
 }
 
 const lengthBits = 2 ** 20;
 
 /** Topic and payload in 32 bits, and their length: a payload has less than 2^20 bytes. */
-function digestOf({ topic, payload }: PublishPacket): number {
+function hashPublish({ topic, payload }: PublishPacket): number {
   const checksum = crc32c(payload, 0, payload.length, crc32c(Buffer.from(topic)));
   return checksum * lengthBits + payload.length;
 }

@@ -1,11 +1,11 @@
-import { isSharedFilter, isTopicFilter, isWithin, type TopicBounds } from "../../../messages/topics.js";
+import { isSharedFilter, isTopicFilter, isWithinBytes, type TopicBounds } from "../../../messages/topics.js";
 import { subscriptionsMax } from "../../../sessions/bounds.js";
-import { isInboxOf } from "../../../sessions/routing.js";
+import { isDeviceInbox } from "../../../sessions/routing.js";
 import type { SessionState } from "../../../sessions/state.js";
 import type { Filters } from "../../../sessions/subscription-records.js";
 import { weightOfFilter } from "../../../sessions/weights.js";
 import type { SubscribePacket } from "../codec/packets.js";
-import { code, failure } from "../codec/reasons.js";
+import { failureCode, mqttReasonCode } from "../codec/reasons.js";
 
 /** Of all topic filters of one session together, in UTF-16 units. */
 const filtersLengthMax = 256 * 1024;
@@ -47,13 +47,13 @@ export function judge(
   }
 
   const codes = filters.map(({ filter, options }) => {
-    if (isSharedFilter(filter)) return code.sharedSubscriptions;
-    if (!isTopicFilter(filter) || !isWithin(filter, topics)) return code.topicFilter;
-    if (refuses(filter)) return code.notAuthorized;
+    if (isSharedFilter(filter)) return mqttReasonCode.sharedSubscriptions;
+    if (!isTopicFilter(filter) || !isWithinBytes(filter, topics)) return mqttReasonCode.topicFilter;
+    if (refuses(filter)) return mqttReasonCode.notAuthorized;
     if (!subscriptions.has(filter) && !granting.has(filter) && !granted.has(filter)) {
-      if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return code.quota;
+      if (size >= subscriptionsMax || length + filter.length > filtersLengthMax) return mqttReasonCode.quota;
       const bytes = grown + weightOfFilter(filter);
-      if (!hasRoom(bytes)) return code.quota;
+      if (!hasRoom(bytes)) return mqttReasonCode.quota;
       grown = bytes;
       size++;
       length += filter.length;
@@ -74,23 +74,23 @@ export function unsubscribeCodes(
   const ended = new Set<string>();
   let hasInbox = state.hasInbox;
   return filters.map((filter) => {
-    const endsInbox = hasInbox && isInboxOf(deviceID, filter);
+    const endsInbox = hasInbox && isDeviceInbox(deviceID, filter);
     const isThere = state.subscriptions.has(filter) || granting.has(filter);
     const existed = endsInbox || (isThere && !ended.has(filter));
     ended.add(filter);
     if (endsInbox) hasInbox = false;
-    return existed ? code.success : code.noSubscriptionExisted;
+    return existed ? mqttReasonCode.success : mqttReasonCode.noSubscriptionExisted;
   });
 }
 
 const words: Readonly<Record<number, string>> = {
-  [code.sharedSubscriptions]: "shared subscriptions are not offered",
-  [code.topicFilter]: "a topic filter is malformed, or has too many bytes or levels",
-  [code.notAuthorized]: "the device may not read what a topic filter covers",
-  [code.quota]: "the session has too many subscriptions, or its tenant too much that is held",
+  [mqttReasonCode.sharedSubscriptions]: "shared subscriptions are not offered",
+  [mqttReasonCode.topicFilter]: "a topic filter is malformed, or has too many bytes or levels",
+  [mqttReasonCode.notAuthorized]: "the device may not read what a topic filter covers",
+  [mqttReasonCode.quota]: "the session has too many subscriptions, or its tenant too much that is held",
 };
 
 /** The first refusal among the codes in words, or an empty text. */
 export function refusal(codes: readonly number[]): string {
-  return words[codes.find((one) => one >= failure) ?? code.success] ?? "";
+  return words[codes.find((one) => one >= failureCode) ?? mqttReasonCode.success] ?? "";
 }

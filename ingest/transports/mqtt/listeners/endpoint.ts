@@ -2,7 +2,7 @@ import { createAdmission } from "../../../access/admission.js";
 import type { ClientCertificate } from "../../../access/credentials.js";
 import type { ByShard, Elsewhere } from "../../../directory/by-shard.js";
 import type { DeviceEntry } from "../../../directory/entries.js";
-import { count } from "../../../meter.js";
+import { addCount } from "../../../meter.js";
 import { takeNothing } from "../../../uplinks/accept.js";
 import { type Admissible, AdmittedSocket, type IncomingSocket } from "../../sockets/incoming-socket.js";
 import type { ByteStream } from "../connection/byte-stream.js";
@@ -100,7 +100,7 @@ export function createEndpoint(
     admit: (socket, relayedFrom) => {
       const admitted = new AdmittedSocket(socket, admission, relayedFrom);
       if (!admission.enter(admitted)) {
-        count(base.meter.handshakesFailed, "full");
+        addCount(base.meter.handshakesFailed, "full");
         admitted.close();
         return null;
       }

@@ -48,7 +48,7 @@ export async function listenMqtt(
   endpoint: MqttEndpoint,
   options: MqttListenerOptions,
 ): Promise<MqttListener> {
-  const layers = layersOf(endpoint, options);
+  const layers = createLayers(endpoint, options);
   const entrance = createProxyLayer(options, layers.accept);
   const pauseOnConnect = options.tls !== null;
   const server = createServer(
@@ -74,7 +74,7 @@ export async function listenMqtt(
   };
 }
 
-function layersOf(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
+function createLayers(endpoint: MqttEndpoint, options: MqttListenerOptions): Layers {
   const { tls, webSocket, meter, monotonic } = options;
   const upper = webSocket
     ? createWebSocketLayer(options, (stream, incoming) => endpoint.take(stream, incoming, null))

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Proxies, ProxyHeaders } from "../../../access/proxies.js";
-import { count, type HandshakeFailure, type Meter } from "../../../meter.js";
+import { addCount, type HandshakeFailure, type Meter } from "../../../meter.js";
 import type { IncomingSocket } from "../../sockets/incoming-socket.js";
 import { handshakeTimeoutMs } from "../../sockets/tls.js";
 import { gatherFrames } from "../../sockets/whole-frames.js";
@@ -69,7 +69,7 @@ export function createWebSocketLayer(
     const handshake = handshakes.get(this);
     if (handshake === undefined) return;
     leave(this);
-    count(meter.handshakesFailed, handshake.incoming.failure);
+    addCount(meter.handshakesFailed, handshake.incoming.failure);
   }
 
   function leave(socket: Duplex): void {

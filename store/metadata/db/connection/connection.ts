@@ -9,25 +9,25 @@ export interface BoundStatement {
 }
 
 /** By column; of columns with one name the first. Blobs are ArrayBuffers. */
-export type Row = Readonly<Record<string, string | number | null | ArrayBuffer>>;
+export type DatabaseRow = Readonly<Record<string, string | number | null | ArrayBuffer>>;
 
 /** What one statement of a transaction did. */
 export interface WriteResult {
   readonly rowsAffected: number;
   /** Absent for statements that return rows. */
   readonly lastInsertRowid: number | undefined;
-  readonly rows: readonly Row[];
+  readonly rows: readonly DatabaseRow[];
 }
 
 /** What statements found. */
 export interface Found {
   /** Of each statement. */
-  readonly rows: Row[][];
+  readonly rows: DatabaseRow[][];
   /** How long they held a thread of this process. */
   readonly ms: number;
 }
 
-export interface Connection {
+export interface DatabaseConnection {
   /**
    * Reads all statements from one snapshot. `isStep`: a step of long work, which gives way to other reads.
    * @throws SqlError, and what a remote store's client throws
@@ -37,7 +37,7 @@ export interface Connection {
    * As `read`, of a few rows that an index finds, in the calling thread; null if they might hold it now. Absent where
    * that is no faster. @throws SqlError
    */
-  readHere?(statements: readonly BoundStatement[]): Row[][] | null;
+  readHere?(statements: readonly BoundStatement[]): DatabaseRow[][] | null;
   /** One transaction, all or none. @throws SqlError, and what a remote store's client throws */
   write(statements: readonly BoundStatement[]): Promise<WriteResult[]>;
   /** Resolves once all that was asked before has ended. */

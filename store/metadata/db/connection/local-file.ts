@@ -57,7 +57,7 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
     }
     const statement = database.prepare(sql);
     const made = statement.reader
-      ? { statement: statement.raw(true), columns: namesOf(statement) }
+      ? { statement: statement.raw(true), columns: listColumnNames(statement) }
       : { statement, columns: null };
     prepared.set(sql, made);
     const [oldest] = prepared.keys();
@@ -76,7 +76,7 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
     const width = rows[0]?.length ?? columns.length;
     // A column has been added: the engine prepares the statement anew by itself, and its names are no longer these.
     if (width !== columns.length) prepared.delete(sql);
-    const names = width === columns.length ? columns : namesOf(statement);
+    const names = width === columns.length ? columns : listColumnNames(statement);
     return { columns: names, rows, rowsAffected: 0, lastInsertRowid: undefined };
   }
 
@@ -151,7 +151,8 @@ function logBytes(path: string): number {
   }
 }
 
-const namesOf = (statement: Database.Statement): string[] => statement.columns().map(({ name }) => name);
+const listColumnNames = (statement: Database.Statement): string[] =>
+  statement.columns().map(({ name }) => name);
 
 function bind(value: BoundValue): string | number | null | Buffer {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);

@@ -12,7 +12,7 @@ export interface ThreadOptions {
   readonly gate: Int32Array<SharedArrayBuffer>;
 }
 
-export interface Asked {
+export interface ThreadRequest {
   readonly id: number;
   readonly kind: "read" | "write";
   readonly statements: readonly BoundStatement[];
@@ -33,7 +33,7 @@ interface WriteText extends Omit<WriteResult, "rows"> {
   readonly rows: RowsText;
 }
 
-export interface Answer extends Opened {
+export interface ThreadAnswer extends Opened {
   readonly id: number;
   readonly read: readonly RowsText[];
   /** How long the statements took in the thread. */
@@ -70,7 +70,7 @@ export function startLocalThread(path: string, listeners?: ThreadListeners): Loc
     workerData: { path, gate } satisfies ThreadOptions,
     resourceLimits: threadLimits,
   });
-  const waiting = new Map<number, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  const waiting = new Map<number, { resolve(answer: ThreadAnswer): void; reject(error: Error): void }>();
   let ids = 0;
   let ready = false;
   let closing = false;
@@ -92,26 +92,26 @@ export function startLocalThread(path: string, listeners?: ThreadListeners): Loc
     listeners?.onIdle();
   }
 
-  function ask(kind: Asked["kind"], statements: readonly BoundStatement[]): Promise<Answer> {
+  function ask(kind: ThreadRequest["kind"], statements: readonly BoundStatement[]): Promise<ThreadAnswer> {
     return new Promise((resolve, reject) => {
       if (ended !== null) return reject(ended);
       const id = ++ids;
       waiting.set(id, { resolve, reject });
       if (waiting.size === 1) worker.ref();
-      worker.postMessage({ id, kind, statements } satisfies Asked);
+      worker.postMessage({ id, kind, statements } satisfies ThreadRequest);
     });
   }
 
-  worker.on("message", (message: Opened | Answer) => {
+  worker.on("message", (message: Opened | ThreadAnswer) => {
     if (!("id" in message)) {
       if (message.error !== null) return end(toError(message.error));
       ready = true;
       return rest();
     }
-    const asked = waiting.get(message.id);
+    const request = waiting.get(message.id);
     waiting.delete(message.id);
-    if (message.error === null) asked?.resolve(message);
-    else asked?.reject(toError(message.error));
+    if (message.error === null) request?.resolve(message);
+    else request?.reject(toError(message.error));
     rest();
   });
   worker.on("error", (error) => end(gone(asError(error).message)));

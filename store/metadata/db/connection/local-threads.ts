@@ -1,4 +1,4 @@
-import { type Connection, closedCode, type Found, SqlError } from "./connection.js";
+import { closedCode, type DatabaseConnection, type Found, SqlError } from "./connection.js";
 import { type LocalThread, startLocalThread } from "./local-thread.js";
 import { createReadQueue } from "./read-queue.js";
 import { openShortReads } from "./short-reads.js";
@@ -13,7 +13,7 @@ const readerWaitMs = 5;
  * A database file whose calls hold no thread but their own: one thread writes, others read what is committed. Resolves
  * once the file is open. @throws SqlError
  */
-export async function openLocalThreads(path: string): Promise<Connection> {
+export async function openLocalThreads(path: string): Promise<DatabaseConnection> {
   let writer = startLocalThread(path);
   let readers: LocalThread[] = [];
   const queue = createReadQueue();

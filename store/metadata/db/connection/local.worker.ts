@@ -4,7 +4,7 @@ import { asError } from "../../../lib/errors.js";
 import { createThreadGate } from "../../../lib/thread-gate.js";
 import { SqlError } from "./connection.js";
 import { type LocalFile, openLocalFile } from "./local-file.js";
-import type { Answer, Asked, Opened, ThreadOptions } from "./local-thread.js";
+import type { Opened, ThreadAnswer, ThreadOptions, ThreadRequest } from "./local-thread.js";
 import { encodeRows } from "./rows-text.js";
 
 if (parentPort === null) throw new Error("local.worker runs in a worker thread only");
@@ -15,18 +15,18 @@ const gate = createThreadGate(cells);
 
 try {
   const file = await gate.within(async () => openLocalFile(path));
-  port.on("message", (asked: Asked | "close") => {
+  port.on("message", (request: ThreadRequest | "close") => {
     // Once the gate is shut, the process is ending.
-    void gate.within(async () => serve(file, asked)).catch(() => undefined);
+    void gate.within(async () => serve(file, request)).catch(() => undefined);
   });
   port.postMessage({ error: null } satisfies Opened);
 } catch (error) {
-  port.postMessage({ error: failureOf(error) } satisfies Opened);
+  port.postMessage({ error: toFailure(error) } satisfies Opened);
   port.close();
 }
 
-function serve(file: LocalFile, asked: Asked | "close"): void {
-  if (asked !== "close") return answer(file, asked);
+function serve(file: LocalFile, request: ThreadRequest | "close"): void {
+  if (request !== "close") return answer(file, request);
   try {
     file.close();
   } finally {
@@ -35,27 +35,27 @@ function serve(file: LocalFile, asked: Asked | "close"): void {
   }
 }
 
-function answer(file: LocalFile, asked: Asked): void {
+function answer(file: LocalFile, request: ThreadRequest): void {
   const began = performance.now();
   const took = () => performance.now() - began;
   try {
-    if (asked.kind === "read") {
-      const read = file.read(asked.statements).map(encodeRows);
-      return reply({ id: asked.id, error: null, read, ms: took(), written: [] });
+    if (request.kind === "read") {
+      const read = file.read(request.statements).map(encodeRows);
+      return reply({ id: request.id, error: null, read, ms: took(), written: [] });
     }
-    const written = file.write(asked.statements).map(({ rowsAffected, lastInsertRowid, ...set }) => ({
+    const written = file.write(request.statements).map(({ rowsAffected, lastInsertRowid, ...set }) => ({
       rowsAffected,
       lastInsertRowid,
       rows: encodeRows(set),
     }));
-    reply({ id: asked.id, error: null, read: [], ms: took(), written });
+    reply({ id: request.id, error: null, read: [], ms: took(), written });
   } catch (error) {
-    reply({ id: asked.id, error: failureOf(error), read: [], ms: took(), written: [] });
+    reply({ id: request.id, error: toFailure(error), read: [], ms: took(), written: [] });
   }
 }
 
-const reply = (message: Answer): void => port.postMessage(message);
+const reply = (message: ThreadAnswer): void => port.postMessage(message);
 
-function failureOf(error: unknown) {
+function toFailure(error: unknown) {
   return { message: asError(error).message, code: error instanceof SqlError ? error.code : null };
 }

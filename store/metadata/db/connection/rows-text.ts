@@ -1,5 +1,5 @@
 import { createSlice } from "../../../lib/turns.js";
-import type { Row } from "./connection.js";
+import type { DatabaseRow } from "./connection.js";
 import type { RowSet } from "./local-file.js";
 
 /**
@@ -39,10 +39,10 @@ export function encodeRows({ columns, rows }: RowSet): RowsText {
 type ValueText = string | number | null | BlobText;
 
 /** In slices. */
-export async function decodeRows({ columns, pieces }: RowsText): Promise<Row[]> {
+export async function decodeRows({ columns, pieces }: RowsText): Promise<DatabaseRow[]> {
   const slice = createSlice();
   const toRow = rowMaker(columns);
-  const rows: Row[] = [];
+  const rows: DatabaseRow[] = [];
   for (const piece of pieces) {
     for (const values of JSON.parse(piece) as ValueText[][]) rows.push(toRow(values.map(toValue)));
     if (slice.isOver()) await slice.next();
@@ -50,16 +50,18 @@ export async function decodeRows({ columns, pieces }: RowsText): Promise<Row[]> 
   return rows;
 }
 
-function toValue(value: ValueText): Row[string] {
+function toValue(value: ValueText): DatabaseRow[string] {
   if (typeof value !== "object" || value === null) return value;
   return new Uint8Array(Buffer.from(value.base64, "base64")).buffer;
 }
 
 /** Makes rows of values in the order of the columns; of columns with one name the first counts. */
-export function rowMaker(columns: readonly string[]): (values: readonly Row[string][]) => Row {
+export function rowMaker(
+  columns: readonly string[],
+): (values: readonly DatabaseRow[string][]) => DatabaseRow {
   const fields = [...new Map([...columns.entries()].reverse().map(([i, name]) => [name, i]))].reverse();
   return (values) => {
-    const row: Record<string, Row[string]> = {};
+    const row: Record<string, DatabaseRow[string]> = {};
     for (const [name, i] of fields) row[name] = values[i] ?? null;
     return row;
   };

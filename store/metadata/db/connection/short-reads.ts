@@ -1,12 +1,12 @@
 import { closeAtOnce } from "../../../files/closing.js";
-import { type BoundStatement, type Row, SqlError } from "./connection.js";
-import { rowsOf } from "./in-thread.js";
+import { type BoundStatement, type DatabaseRow, SqlError } from "./connection.js";
+import { toRows } from "./in-thread.js";
 import { type LocalFile, openLocalFile } from "./local-file.js";
 
 /** Reads of a few rows that an index finds, in the calling thread: they take less time than to ask another does. */
 interface ShortReads {
   /** Null if they might hold the thread now: another is to be asked. @throws SqlError */
-  read(statements: readonly BoundStatement[]): Row[][] | null;
+  read(statements: readonly BoundStatement[]): DatabaseRow[][] | null;
   /** For the last connection: moves the write-ahead log into the file. */
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function openShortReads(path: string, now = (): number => performance.now
           file = openLocalFile(path, 0);
           began = now();
         }
-        return file.read(statements).map(rowsOf);
+        return file.read(statements).map(toRows);
       } catch (error) {
         if (error instanceof SqlError && error.code === "SQLITE_BUSY") return null;
         throw error;

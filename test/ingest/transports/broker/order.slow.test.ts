@@ -3,15 +3,15 @@ import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
 import type { BrokerShard } from "../../../../ingest/transports/broker/broker-shard.js";
 import { createInbound } from "../../../../ingest/transports/broker/inbound.js";
-import type { Link } from "../../../../ingest/transports/broker/link.js";
+import type { BrokerLink } from "../../../../ingest/transports/broker/link.js";
 import { OrderedAcks } from "../../../../ingest/transports/broker/ordered-acks.js";
 import { createOutbound } from "../../../../ingest/transports/broker/outbound.js";
 import { readRare } from "../../../../ingest/transports/broker/packets.js";
 import { takenByEarlierRun } from "../../../../ingest/transports/broker/redelivery.js";
-import { receiveMaximum } from "../../../../ingest/transports/broker/settings.js";
+import { brokerReceiveMaximum } from "../../../../ingest/transports/broker/settings.js";
 import { messageKey, type Taken } from "../../../../ingest/uplinks/redelivery.js";
 import { createWorkBudget, workMax } from "../../../../ingest/uplinks/work-budget.js";
-import type { JournalRecord, Uplink } from "../../../../store/journal/record.js";
+import type { JournalRecord, UplinkRecord } from "../../../../store/journal/record.js";
 import { recordKinds } from "../../../../store/journal/record-kinds.js";
 import { journalRecord } from "../../../store/journal/support.js";
 import { assert, suite } from "../../../suite.js";
@@ -28,7 +28,7 @@ function fakeLink() {
   const acknowledged: number[] = [];
   const pushed: Uint8Array[] = [];
   const state = { waitingBytes: 0 };
-  const link: Link = {
+  const link: BrokerLink = {
     acknowledge: (messageID) => void acknowledged.push(messageID),
     push: (bytes) => void pushed.push(bytes),
     flush: () => undefined,
@@ -267,7 +267,7 @@ suite("messages from a broker, in order", (test) => {
 suite("what an earlier run took from a broker", (test) => {
   const second = 1e6;
   const start = 1_700_000_000 * second;
-  const record = (id: number, seconds: number, fields: Partial<Uplink> = {}): JournalRecord => {
+  const record = (id: number, seconds: number, fields: Partial<UplinkRecord> = {}): JournalRecord => {
     const common = { session, connection: 0, messageID: id, payload: Buffer.from(String(id)) };
     return journalRecord(id, start + seconds * second, { ...common, ...fields });
   };
@@ -290,7 +290,7 @@ suite("what an earlier run took from a broker", (test) => {
   });
 
   test("more than a connection may have open: each connection that takes up the session adds as many", async () => {
-    const messages = 3 * receiveMaximum;
+    const messages = 3 * brokerReceiveMaximum;
     const all = Array.from({ length: messages }, (_, i) => record(i + 1, i / 1000));
     assert.is((await takenOf(all, messages)).length, messages);
   });

@@ -1,8 +1,8 @@
 /** Bodies are counted as they come: by tenant, and within it by device. */
 import { EventEmitter } from "node:events";
 import { gzipSync } from "node:zlib";
-import type { Answer } from "../../../../ingest/transports/http/requests/answers.js";
-import { batchBytesMax, readBody } from "../../../../ingest/transports/http/requests/body.js";
+import type { UplinkAnswer } from "../../../../ingest/transports/http/requests/answers.js";
+import { readBody, uplinkBatchBytesMax } from "../../../../ingest/transports/http/requests/body.js";
 import {
   createBodyBudget,
   createBodyBudgets,
@@ -37,18 +37,22 @@ suite("budgets of bodies", (test) => {
 
   test("what is only declared holds nothing, and single messages do not wait for batches", async () => {
     const budgets = createBodyBudgets();
-    const read = (headers: Readonly<Record<string, string>>, device: number, bytesMax = batchBytesMax) => {
+    const read = (
+      headers: Readonly<Record<string, string>>,
+      device: number,
+      bytesMax = uplinkBatchBytesMax,
+    ) => {
       const request = new Request(headers);
       return { request, body: readBody(request, bytesMax, { tenant: 1, device, budgets }) };
     };
-    const declared = { "content-length": String(batchBytesMax) };
+    const declared = { "content-length": String(uplinkBatchBytesMax) };
     const waiting = Array.from({ length: 50 }, () => read(declared, 1));
     const batch = read(declared, 2);
     batch.request.emit("data", Buffer.alloc(MiB));
     // Now the first device brings all that it may.
     const statuses: number[] = [];
     for (const { request, body } of waiting) {
-      void body.then((answer) => statuses.push((answer as Answer).status));
+      void body.then((answer) => statuses.push((answer as UplinkAnswer).status));
       request.emit("data", Buffer.alloc(4 * MiB));
     }
     await nextTurn();
@@ -80,7 +84,7 @@ suite("budgets of bodies", (test) => {
         ),
     };
     const request = new Request({ "content-encoding": "gzip" });
-    const reading = readBody(request, batchBytesMax, { tenant: 1, device: 1, budgets: () => budget });
+    const reading = readBody(request, uplinkBatchBytesMax, { tenant: 1, device: 1, budgets: () => budget });
     request.emit("data", gzipSync("x".repeat(5000)));
     request.emit("end");
     const body = await reading;

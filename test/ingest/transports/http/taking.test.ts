@@ -1,13 +1,13 @@
-import type { Outcome, Publication } from "../../../../ingest/clients/client.js";
+import type { Publication, PublishOutcome } from "../../../../ingest/clients/client.js";
 import type { DeviceRequest } from "../../../../ingest/transports/http/requests/device-request.js";
 import { createTaking } from "../../../../ingest/transports/http/requests/taking.js";
 import { assert, suite } from "../../../suite.js";
 
 const message: Publication = { topic: "t", payload: Buffer.from("{}"), key: null, sentAt: null, batch: null };
 
-function takingOf(answers: readonly Outcome[], response = { destroyed: false }) {
+function takingOf(answers: readonly PublishOutcome[], response = { destroyed: false }) {
   const left = [...answers];
-  const told: Outcome[] = [];
+  const told: PublishOutcome[] = [];
   const request = {
     client: { takeNow: () => left.shift() },
     isFull: () => false,

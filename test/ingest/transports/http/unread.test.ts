@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { takeBatch } from "../../../../ingest/transports/http/messages/batch.js";
 import { firstMessage } from "../../../../ingest/transports/http/messages/inbox.js";
-import { type HttpResponse, send } from "../../../../ingest/transports/http/requests/answers.js";
+import { type HttpResponse, sendAnswer } from "../../../../ingest/transports/http/requests/answers.js";
 import type { DeviceRequest } from "../../../../ingest/transports/http/requests/device-request.js";
 import { makeDevice, makeProduct } from "../../../factories.js";
 import { assert, suite } from "../../../suite.js";
@@ -36,13 +36,13 @@ suite("answers to devices", (test) => {
       held += bytes;
       return () => void released++;
     };
-    send(response.as(), large, room);
+    sendAnswer(response.as(), large, room);
     assert.equal([response.status, held, released], [200, 100_000, 0]);
     response.emit("close");
     assert.is(released, 1);
     const left = new Response();
     left.destroyed = true;
-    send(left.as(), large, room);
+    sendAnswer(left.as(), large, room);
     assert.equal(
       [left.status, released],
       [0, 2],
@@ -52,7 +52,7 @@ suite("answers to devices", (test) => {
 
   test("without room it is 429", () => {
     const response = new Response();
-    send(response.as(), large, () => null);
+    sendAnswer(response.as(), large, () => null);
     assert.is(response.status, 429);
     assert.match(response.body, /not read/);
   });

@@ -4,9 +4,9 @@ import type { DeviceEntry } from "../../../../ingest/directory/entries.js";
 import { createMeter } from "../../../../ingest/meter.js";
 import { createChanges } from "../../../../ingest/sessions/changes.js";
 import { createSessionRegistry } from "../../../../ingest/sessions/session-registry.js";
-import { createSessionState, type Message, type Outgoing } from "../../../../ingest/sessions/state.js";
+import { createSessionState, type Outgoing, type SessionMessage } from "../../../../ingest/sessions/state.js";
 import { createPublishEncoder } from "../../../../ingest/transports/mqtt/codec/publish-packet.js";
-import { createDeliveries } from "../../../../ingest/transports/mqtt/connection/deliveries.js";
+import { createMqttDeliveries } from "../../../../ingest/transports/mqtt/connection/deliveries.js";
 import {
   createEndpoint,
   type EndpointContext,
@@ -50,7 +50,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
     await sender.leave();
   });
 
-  const message = (topic: string, fields: Partial<Message> = {}): Message => ({
+  const message = (topic: string, fields: Partial<SessionMessage> = {}): SessionMessage => ({
     topic,
     payload: Buffer.from("m"),
     qos: 0,
@@ -72,7 +72,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
       ...({ version: 5, receiveMaximum: 1, topicAliasMax: 8, problemInformation: true } as const),
       packetBytesMax: 1e6,
     };
-    const deliveries = createDeliveries(
+    const deliveries = createMqttDeliveries(
       { outgoing },
       {
         writeBuffer: {
@@ -95,7 +95,7 @@ mqttSuite("MQTT, faults", ({ five }, world, test) => {
         now: () => 0,
       },
     );
-    const queued = (messageID: number, fields: Partial<Message> = {}): Outgoing => {
+    const queued = (messageID: number, fields: Partial<SessionMessage> = {}): Outgoing => {
       const one: Outgoing = {
         ...message("topic", fields),
         qos: 1,

@@ -1,5 +1,5 @@
 /** Filters, levels and retained messages in numbers that hurt: everything comes, and a neighbour does not wait for it. */
-import { count } from "../../../../ingest/meter.js";
+import { addCount } from "../../../../ingest/meter.js";
 import { assert, until } from "../../../suite.js";
 import { eventsOf } from "../../support.js";
 import {
@@ -174,7 +174,7 @@ mqttSuite("MQTT, many filters", ({ each, five }, world) => {
     const seen = new Map<string, number>();
     for (let acked = 0; acked < 199; acked++) {
       const got = await reader.next("publish");
-      count(seen, got.topic);
+      addCount(seen, got.topic);
       reader.send({ cmd: "puback", messageId: got.messageId ?? 0, reasonCode: 0 });
     }
     assert.equal([seen.size, seen.get("r/0"), seen.get("r/99")], [100, 1, 2]);

@@ -1,7 +1,7 @@
 /** Ports that no broker answers at, or one whose certificate nobody should trust. */
 import { createServer, type Socket } from "node:net";
 import { createServer as createTLSServer } from "node:tls";
-import { openLink } from "../../../../store/journal/kafka/broker-link.js";
+import { openBrokerLink } from "../../../../store/journal/kafka/broker-link.js";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { makeAuthority, makeCertificate } from "../../../ingest/transports/mqtt/listeners/support.js";
 import { assert, rejects, suite } from "../../../suite.js";
@@ -23,7 +23,7 @@ suite("brokers that cannot be connected to", (test) => {
     const { port } = server.address() as { port: number };
     const security = { tls: { ca: authority.cert }, sasl: null };
     const options = { clientID: "test", timeMs, answerBytesMax: 1000, security };
-    const error = await rejects(() => openLink({ host: "127.0.0.1", port }, options));
+    const error = await rejects(() => openBrokerLink({ host: "127.0.0.1", port }, options));
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
     assert.instance(error, StoreError);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Producer, stringSerializers } from "@platformatic/kafka";
-import { openLink } from "../../../../store/journal/kafka/broker-link.js";
+import { openBrokerLink } from "../../../../store/journal/kafka/broker-link.js";
 import { openPartition } from "../../../../store/journal/kafka/partition.js";
 import {
   AppendError,
@@ -233,7 +233,7 @@ async function appendUntilTaken(log: PartitionLog, frame: Buffer): Promise<numbe
 async function stateOf(cluster: Brokers, topic: string, except?: number) {
   const node = cluster.nodes.find(({ id, pid }) => id !== except && pid !== undefined);
   const options = { clientID: "test", timeMs: 5000, answerBytesMax: 1 << 20 };
-  const link = await openLink({ host: "127.0.0.1", port: node?.port ?? 0 }, options);
+  const link = await openBrokerLink({ host: "127.0.0.1", port: node?.port ?? 0 }, options);
   try {
     const { topics } = await link.call(calls.metadata, [[topic], false, false], 5000);
     const partition = topics[0]?.partitions[0];

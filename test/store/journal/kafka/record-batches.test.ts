@@ -1,6 +1,6 @@
 import { crc32c, createRecordsBatch } from "@platformatic/kafka";
 import fc from "fast-check";
-import { framesOf } from "../../../../store/journal/kafka/record-batches.js";
+import { decodeFrames } from "../../../../store/journal/kafka/record-batches.js";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { assert, suite } from "../../../suite.js";
 
@@ -42,7 +42,7 @@ suite("record batches", (test) => {
     fc.assert(
       fc.property(batches, offsets, fc.nat(30), (all, first, later) => {
         const expected = all.flat().map((frame, i) => ({ offset: first + i, appendedAt, frame }));
-        const read = [...framesOf(joined(all, first), first + later)];
+        const read = [...decodeFrames(joined(all, first), first + later)];
         assert.equal(read, expected.slice(later));
       }),
     );
@@ -53,7 +53,7 @@ suite("record batches", (test) => {
       fc.property(batches, fc.nat(), (all, cut) => {
         const bytes = joined(all, 0);
         const kept = bytes.subarray(0, cut % bytes.length);
-        const read = [...framesOf(kept, 0)];
+        const read = [...decodeFrames(kept, 0)];
         let whole = 0;
         let at = 0;
         for (const some of all) {
@@ -76,7 +76,7 @@ suite("record batches", (test) => {
         let failure: unknown;
         try {
           // The offset and the leader's epoch stand outside the checksum; who reads knows which offset comes first.
-          for (const { offset, frame } of framesOf(bytes, 0)) {
+          for (const { offset, frame } of decodeFrames(bytes, 0)) {
             if (offset !== read.length) return;
             read.push(frame);
           }
@@ -99,7 +99,7 @@ suite("record batches", (test) => {
         bytes.writeInt32BE(count, 57);
         bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17);
         try {
-          const total = [...framesOf(bytes, 0)].reduce((sum, { frame }) => sum + frame.length, 0);
+          const total = [...decodeFrames(bytes, 0)].reduce((sum, { frame }) => sum + frame.length, 0);
           assert.ok(total <= tail.length);
         } catch (error) {
           assert.ok(error instanceof StoreError && error.code === "CORRUPT", String(error));
@@ -110,7 +110,7 @@ suite("record batches", (test) => {
   });
 
   test("what is not ours is named: compressed, deleted, of an older format, with a gap", () => {
-    const read = (bytes: Buffer) => () => [...framesOf(bytes, 0)];
+    const read = (bytes: Buffer) => () => [...decodeFrames(bytes, 0)];
     const one = batchOf([Buffer.from("x")], 0);
     const zipped = batchOf([Buffer.alloc(99)], 0, "gzip");
     assert.throws(read(zipped), /offset 0: compressed, or part of a transaction/);

@@ -1,7 +1,7 @@
 /** Users that are proved to brokers, good and bad ones. */
 import type { SaslMechanism } from "../../../../store/journal/kafka/link-security.js";
-import { type Send, saslCalls } from "../../../../store/journal/kafka/protocol.js";
-import { authenticate } from "../../../../store/journal/kafka/sasl.js";
+import { type SendRequest, saslCalls } from "../../../../store/journal/kafka/protocol.js";
+import { authenticateLink } from "../../../../store/journal/kafka/sasl.js";
 import { startScram } from "../../../../store/journal/kafka/scram.js";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { assert, rejects, suite } from "../../../suite.js";
@@ -69,7 +69,12 @@ suite("users of brokers", (test) => {
       const errorMessage = `wrong: ${password}`;
       return { errorCode, errorMessage, authBytes: Buffer.from(text), sessionLifetimeMs: 7000n };
     };
-    const ending = authenticate(call as Send, "k1:9092", { mechanism, user: "alice", password }, () => 1000);
+    const ending = authenticateLink(
+      call as SendRequest,
+      "k1:9092",
+      { mechanism, user: "alice", password },
+      () => 1000,
+    );
     const told = await ending.catch((error: unknown) => {
       assert.instance(error, StoreError);
       return `${(error as StoreError).code} ${(error as StoreError).message}`;
@@ -98,7 +103,7 @@ suite("users of brokers", (test) => {
       return { errorCode: 0, authBytes: Buffer.from(text), sessionLifetimeMs: 0n };
     };
     const user = { mechanism: "SCRAM-SHA-256", user: "alice", password } as const;
-    const error = await rejects(() => authenticate(call as Send, "k1:9092", user, () => 1000));
+    const error = await rejects(() => authenticateLink(call as SendRequest, "k1:9092", user, () => 1000));
     assert.is(error.message, "broker k1:9092 does not prove that it knows user alice (SCRAM-SHA-256)");
     assert.is(messages, 2);
   });

@@ -1,7 +1,7 @@
 import { Admin } from "@platformatic/kafka";
 import { openPartition } from "../../../../store/journal/kafka/partition.js";
 import { prepareTopic } from "../../../../store/journal/kafka/topic.js";
-import { problemsOf, type TopicNeeds, topicSettings } from "../../../../store/journal/kafka/topic-needs.js";
+import { listProblems, type TopicNeeds, topicSettings } from "../../../../store/journal/kafka/topic-needs.js";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { assert, kafkaSuite, rejects, suite, until } from "../../../suite.js";
 
@@ -12,8 +12,8 @@ suite("what the journal needs of its topic", (test) => {
   const settings = new Map<string, string | null>(Object.entries(topicSettings(needs)));
 
   test("a topic as it is made for the journal serves", () => {
-    assert.equal(problemsOf({ replicas: [3, 3], settings }, needs), []);
-    assert.equal(problemsOf({ replicas: [5, 3], settings }, needs), []);
+    assert.equal(listProblems({ replicas: [3, 3], settings }, needs), []);
+    assert.equal(listProblems({ replicas: [5, 3], settings }, needs), []);
   });
 
   test("each need that is not met is named, all at once", () => {
@@ -29,7 +29,7 @@ suite("what the journal needs of its topic", (test) => {
       "max.message.bytes": "10000",
     };
     for (const [name, value] of Object.entries(changes)) wrong.set(name, value);
-    assert.equal(problemsOf({ replicas: [3, 1, 3], settings: wrong }, needs), [
+    assert.equal(listProblems({ replicas: [3, 1, 3], settings: wrong }, needs), [
       "it has 3 partitions, not 2",
       "a partition has 1 replicas, fewer than 3",
       "min.insync.replicas is 1, less than 2",
@@ -41,16 +41,16 @@ suite("what the journal needs of its topic", (test) => {
       "compression.type is zstd, not producer or uncompressed",
       "max.message.bytes is 10000, less than 11024",
     ]);
-    assert.is(problemsOf({ replicas: [3, 3], settings: new Map() }, needs).length, 8, "what is not told");
+    assert.is(listProblems({ replicas: [3, 3], settings: new Map() }, needs).length, 8, "what is not told");
   });
 
   test("a topic that is not flushed serves those who accept it", () => {
     const unflushed = new Map(settings).set("flush.messages", "1000");
-    assert.equal(problemsOf({ replicas: [3, 3], settings: unflushed }, needs), [
+    assert.equal(listProblems({ replicas: [3, 3], settings: unflushed }, needs), [
       "flush.messages is 1000, not 1",
     ]);
     assert.equal(
-      problemsOf({ replicas: [3, 3], settings: unflushed }, { ...needs, acceptsUnflushed: true }),
+      listProblems({ replicas: [3, 3], settings: unflushed }, { ...needs, acceptsUnflushed: true }),
       [],
     );
     assert.not.ok("flush.messages" in topicSettings({ ...needs, acceptsUnflushed: true }));

@@ -1,6 +1,6 @@
 /** What follows from a shard's records is written by the process that has the shard. */
 import { createPresence } from "../../../../ingest/directory/presence.js";
-import { heldDb } from "../../../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../../../store/metadata/cluster/held-db.js";
 import { freeShard, takeShard } from "../../../../store/metadata/cluster/shard-owners.js";
 import { openConsumerWorld } from "../../../ingest/consumers/support.js";
 import { assert, rejects, suite } from "../../../suite.js";
@@ -22,7 +22,7 @@ suite("the metadata of a shard's holder", (test) => {
           world.device,
         ])
       )?.deviceStatus;
-    const [ofA, ofB] = [heldDb(db, shard, a), heldDb(db, shard, b)];
+    const [ofA, ofB] = [createOwnedDb(db, shard, a), createOwnedDb(db, shard, b)];
     await takeShard(db, shard, { to: a, from: null, now });
     const atA = createPresence(ofA, shard, () => now);
     atA.connected(world.device, "1.1.1.1", 30, now);
@@ -52,7 +52,7 @@ suite("the metadata of a shard's holder", (test) => {
     const nameOf = async (): Promise<unknown> =>
       (await db.first<{ deviceName: string }>("select deviceName from device where id = ?", [world.device]))
         ?.deviceName;
-    const ofA = heldDb(db, shard, a);
+    const ofA = createOwnedDb(db, shard, a);
     // Never taken, taken by another process of the same number, and freed.
     await rejects(() => ofA.write(rename("never taken")));
     await takeShard(db, shard, { to: { ...a, owner: "a before" }, from: null, now });

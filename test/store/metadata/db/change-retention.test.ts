@@ -1,5 +1,5 @@
 import { createChangeRetention } from "../../../../store/metadata/db/change-retention.js";
-import { changed, detailBytesMax, detailOf } from "../../../../store/metadata/db/changes.js";
+import { boundDetail, changed, detailBytesMax } from "../../../../store/metadata/db/changes.js";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
@@ -149,12 +149,12 @@ suite("retention of the log of changes", (test) => {
 
   test("a long detail is told by its short values and the sizes of the others", () =>
     withDb(async (db) => {
-      assert.equal(detailOf({ name: "a", payload: "short" }), { name: "a", payload: "short" });
-      assert.is(detailOf(null), null);
-      const long = detailOf({ name: "a", payload: "é".repeat(100_000), places: [1, 2] });
+      assert.equal(boundDetail({ name: "a", payload: "short" }), { name: "a", payload: "short" });
+      assert.is(boundDetail(null), null);
+      const long = boundDetail({ name: "a", payload: "é".repeat(100_000), places: [1, 2] });
       assert.equal(long, { name: "a", payload: { bytes: 200_002 }, places: [1, 2] });
       const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, "x".repeat(200)]));
-      const names = detailOf(many) as { fields: string[] };
+      const names = boundDetail(many) as { fields: string[] };
       assert.equal([names.fields.length, names.fields[0]], [100, "f0"]);
       const actor = { tenant: 1, userIntID: null, username: null };
       await db.write([changed(actor, now, "update", "schedule", 1, { payload: "x".repeat(250_000) })]);

@@ -7,20 +7,20 @@ import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import type { StoreError } from "../../../../store/lib/errors.js";
-import { type Connection, SqlError } from "../../../../store/metadata/db/connection/connection.js";
+import { type DatabaseConnection, SqlError } from "../../../../store/metadata/db/connection/connection.js";
 import { openInThread } from "../../../../store/metadata/db/connection/in-thread.js";
 import { openLocalFile } from "../../../../store/metadata/db/connection/local-file.js";
 import { openLocalThreads } from "../../../../store/metadata/db/connection/local-threads.js";
 import { openDb } from "../../../../store/metadata/db/db.js";
 import { assert, rejects, suite, until, watchTurns, withTempDir } from "../../../suite.js";
 
-type Opens = (path: string) => Promise<Connection>;
+type Opens = (path: string) => Promise<DatabaseConnection>;
 const ways: readonly (readonly [string, Opens])[] = [
   ["threads of its own", openLocalThreads],
   ["the calling thread", async (path) => openInThread(path)],
 ];
 
-async function withFile(open: Opens, work: (connection: Connection, path: string) => Promise<void>) {
+async function withFile(open: Opens, work: (connection: DatabaseConnection, path: string) => Promise<void>) {
   await withTempDir(async (dir) => {
     const path = join(dir, "a.db");
     const connection = await open(path);
@@ -30,7 +30,7 @@ async function withFile(open: Opens, work: (connection: Connection, path: string
 }
 
 const asked = (sql: string, ...args: (string | number | null | Uint8Array)[]) => ({ sql, args });
-const rowsOf = async (connection: Connection, sql: string, ...args: (string | number)[]) =>
+const rowsOf = async (connection: DatabaseConnection, sql: string, ...args: (string | number)[]) =>
   (await connection.read([asked(sql, ...args)])).rows[0] ?? [];
 
 async function refusal(action: Promise<unknown>): Promise<SqlError> {
@@ -132,7 +132,7 @@ for (const [way, open] of ways) {
 }
 
 /** Both readers have opened the file. */
-async function warmUp({ read }: Connection): Promise<void> {
+async function warmUp({ read }: DatabaseConnection): Promise<void> {
   const workers = new Set<Worker>();
   process.on("worker", (worker) => workers.add(worker));
   await until(
@@ -316,7 +316,7 @@ suite("threads with connections", (test) => {
   test("after a thread has ended another takes its place, but not once the file is closed", () =>
     withTempDir(async (dir) => {
       const path = join(dir, "a.db");
-      let connection: Connection | undefined;
+      let connection: DatabaseConnection | undefined;
       const [writer] = await workersOf(async () => {
         connection = await openLocalThreads(path);
       });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { insertLog, listControlLogs } from "../../../../store/metadata/commands/control-logs.js";
 import { openDb } from "../../../../store/metadata/db/db.js";
-import { bytesOf, createPageBudget, withinPage } from "../../../../store/metadata/db/page-bytes.js";
+import { createPageBudget, formatBytesSql, withinPage } from "../../../../store/metadata/db/page-bytes.js";
 import { repositoryRoot } from "../../../repository.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
@@ -94,7 +94,7 @@ suite("bytes of a page", (test) => {
         })),
       );
       const ids = Array.from({ length: 30 }, (_, i) => 30 - i);
-      const measured = { from: "log r", bytes: bytesOf("r.payload", "r.note") };
+      const measured = { from: "log r", bytes: formatBytesSql("r.payload", "r.note") };
       assert.equal(await withinPage(db, measured, ids), ids.slice(0, 16), "16 of 500,000 are 8 MB");
       const upward = [...ids].reverse();
       assert.equal(await withinPage(db, measured, upward), upward.slice(0, 15), "one has as much again");

@@ -4,7 +4,7 @@ import { containing } from "../../../../store/metadata/db/containing.js";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { listRows } from "../../../../store/metadata/db/list-rows.js";
 import { createSteps, spansOf } from "../../../../store/metadata/db/steps.js";
-import { type Listing, text } from "../../../../store/metadata/db/table.js";
+import { type Listing, textColumn } from "../../../../store/metadata/db/table.js";
 import { deviceIDsByNames } from "../../../../store/metadata/devices/names.js";
 import { createTenant } from "../../../../store/metadata/users/tenants.js";
 import { assert, openTempDir, suite } from "../../../suite.js";
@@ -89,7 +89,7 @@ suite("searching", (test) => {
     const listing: Listing = {
       select: "r.id",
       from: "product r",
-      filters: { description: text("description") },
+      filters: { description: textColumn("description") },
     };
     const statements: number[] = [];
     const counting: Db = {

@@ -4,9 +4,9 @@ import { StoreError } from "../../../../store/lib/errors.js";
 import {
   createVault,
   equalText,
+  formatPlace,
   hashChosen,
   hashGenerated,
-  placeOf,
   verifySecret,
 } from "../../../../store/metadata/db/secrets.js";
 import { assert, suite } from "../../../suite.js";
@@ -52,7 +52,7 @@ suite("secrets", (test) => {
 
   test("the sealed form is 2, nonce, tag and cipher text of AES-256-GCM, with the place as associated data", () => {
     const key = randomBytes(32);
-    const place = placeOf("device.token", 7, 'gh "1"');
+    const place = formatPlace("device.token", 7, 'gh "1"');
     assert.is(place, '["device.token",7,"gh \\"1\\""]');
     const sealed = createVault(key).seal("säkert", place);
     assert.is(sealed[0], 2);

@@ -2,7 +2,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { countedRowsMax, listRows } from "../../../../store/metadata/db/list-rows.js";
-import { integer, type Listing, type PageRequest, text } from "../../../../store/metadata/db/table.js";
+import {
+  integerColumn,
+  type Listing,
+  type PageRequest,
+  textColumn,
+} from "../../../../store/metadata/db/table.js";
 import { assert, openTempDir, suite } from "../../../suite.js";
 
 interface Word {
@@ -15,8 +20,8 @@ const listing: Listing = {
   select: "r.id, r.word, r.size, t.tenantName",
   from: "word r join tenant t on t.id = r.tenant left join word w on w.id = r.size",
   filters: {
-    word: text("word"),
-    size: integer("size"),
+    word: textColumn("word"),
+    size: integerColumn("size"),
     tenantName: { column: "t.tenantName", type: "text" },
   },
 };

@@ -1,7 +1,7 @@
 import { type Db, openDb } from "../../../../store/metadata/db/db.js";
 import { createVault } from "../../../../store/metadata/db/secrets.js";
 import { createDevice, type DeviceStore, updateDevice } from "../../../../store/metadata/devices/devices.js";
-import { topmostOf } from "../../../../store/metadata/devices/topmost.js";
+import { findTopmost } from "../../../../store/metadata/devices/topmost.js";
 import { forgetInfluxList, keepInfluxShards } from "../../../../store/metadata/influx-list.js";
 import { createProduct } from "../../../../store/metadata/products/products.js";
 import { createTenant } from "../../../../store/metadata/users/tenants.js";
@@ -27,7 +27,7 @@ suite("what is above devices", (test) => {
   /** By name: the topmost device, with an asterisk for what may have been elsewhere. */
   const found = async (...names: readonly string[]) => {
     const nameOf = new Map([...ids].map(([name, id]) => [id, name]));
-    const all = await topmostOf(db, names);
+    const all = await findTopmost(db, names);
     return names.map((name) => {
       const { id = 0, hasMoved = false } = all.get(name) ?? {};
       return `${nameOf.get(id) ?? "none"}${hasMoved ? "*" : ""}`;
@@ -58,8 +58,8 @@ suite("what is above devices", (test) => {
     assert.equal(await found(...all), ["top", "top", "top", "top", "other"]);
     assert.equal(await found("nobody", "low"), ["none", "top"]);
     const many = Array.from({ length: 1200 }, (_, i) => `nobody-${i}`);
-    assert.equal([...(await topmostOf(db, [...many, "low"])).keys()], ["low"]);
-    assert.equal(await topmostOf(db, []), new Map());
+    assert.equal([...(await findTopmost(db, [...many, "low"])).keys()], ["low"]);
+    assert.equal(await findTopmost(db, []), new Map());
   });
 
   test("whoever was below a device that moved is known to have been elsewhere, also once it has left it", async () => {

@@ -6,10 +6,10 @@ import fc from "fast-check";
 import { unthrottled } from "../../../../store/files/copy-file.js";
 import { idsPerShard } from "../../../../store/journal/shard-ids.js";
 import { crc32 } from "../../../../store/lib/crc32.js";
-import { checkpointsOf } from "../../../../store/series/embedded/checkpoints.js";
+import { createCheckpoints } from "../../../../store/series/embedded/checkpoints.js";
 import { copySeries } from "../../../../store/series/embedded/copy-series.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
-import { createProgress } from "../../../../store/series/embedded/progress.js";
+import { createReadProgress } from "../../../../store/series/embedded/progress.js";
 import type { SeriesRef, SeriesStore } from "../../../../store/series/series.js";
 import { assert, rejects, suite, withTempDir } from "../../../suite.js";
 import { monthFolderPoints, monthFolderRefs, writeMonthFolder } from "./month-folder.js";
@@ -172,7 +172,7 @@ suite("checkpoints of the embedded series store", (test) => {
           },
         });
         assert.ok(hasWritten);
-        assert.equal(copied.checkpoints, checkpointsOf([1, at(5, 1)]));
+        assert.equal(copied.checkpoints, createCheckpoints([1, at(5, 1)]));
         assert.equal(await checkpointsIn(store), [2, at(5, 1), at(999, 4)], "the store itself goes on");
       });
       assert.ok(existsSync(join(copy, "names.log")));
@@ -192,7 +192,7 @@ suite("checkpoints of the embedded series store", (test) => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const progress = createProgress(checkpointsOf([at(5, 2)]));
+        const progress = createReadProgress(createCheckpoints([at(5, 2)]));
         const model = new Map(
           shards.map((shard) => [shard, { from: shard === 5 ? 2 : 0, runs: [] as Run[] }]),
         );

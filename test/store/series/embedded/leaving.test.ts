@@ -1,4 +1,8 @@
-import { checkLeft, type Left, whileStaying } from "../../../../store/series/embedded/leaving.js";
+import {
+  type CancelFlag,
+  runCancellable,
+  throwIfCancelled,
+} from "../../../../store/series/embedded/leaving.js";
 import { assert, rejects, suite } from "../../../suite.js";
 
 suite("queries of callers who leave", (test) => {
@@ -6,28 +10,28 @@ suite("queries of callers who leave", (test) => {
     const asker = new AbortController();
     await rejects(
       () =>
-        whileStaying(asker.signal, async (left) => {
-          checkLeft(left);
+        runCancellable(asker.signal, async (left) => {
+          throwIfCancelled(left);
           asker.abort();
-          checkLeft(left);
+          throwIfCancelled(left);
         }),
       /has left/,
     );
-    await rejects(() => whileStaying(asker.signal, async (left) => checkLeft(left)), /has left/);
-    await whileStaying(null, async (left) => assert.is(left, null));
+    await rejects(() => runCancellable(asker.signal, async (left) => throwIfCancelled(left)), /has left/);
+    await runCancellable(null, async (left) => assert.is(left, null));
   });
 
   test("one that ended is used again, one that was raised never, and who leaves later raises no other's", async () => {
     const first = new AbortController();
-    const flag = await whileStaying(first.signal, async (left) => left as Left);
+    const flag = await runCancellable(first.signal, async (left) => left as CancelFlag);
     const second = new AbortController();
-    await whileStaying(second.signal, async (left) => {
+    await runCancellable(second.signal, async (left) => {
       assert.is(left, flag);
       first.abort();
-      checkLeft(left);
+      throwIfCancelled(left);
       second.abort();
     });
     const third = new AbortController();
-    await whileStaying(third.signal, async (left) => assert.is.not(left, flag));
+    await runCancellable(third.signal, async (left) => assert.is.not(left, flag));
   });
 });

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { createAggregation } from "../../../../store/series/aggregation.js";
-import type { Catalog } from "../../../../store/series/embedded/catalog.js";
+import type { SeriesCatalog } from "../../../../store/series/embedded/catalog.js";
 import { partFormat } from "../../../../store/series/embedded/catalog-schema.js";
-import { checkpointsOf } from "../../../../store/series/embedded/checkpoints.js";
+import { createCheckpoints } from "../../../../store/series/embedded/checkpoints.js";
 import {
   chunkPointsMax,
   chunksToCompact,
@@ -21,10 +21,10 @@ import {
   type Run,
 } from "../../../../store/series/embedded/columns.js";
 import { createMemtable } from "../../../../store/series/embedded/memtable.js";
-import { monthOf } from "../../../../store/series/embedded/months.js";
+import { toMonth } from "../../../../store/series/embedded/months.js";
 import { openPartFileToRead } from "../../../../store/series/embedded/part-file.js";
 import { openParts } from "../../../../store/series/embedded/parts.js";
-import { createProgress } from "../../../../store/series/embedded/progress.js";
+import { createReadProgress } from "../../../../store/series/embedded/progress.js";
 import { createReaders } from "../../../../store/series/embedded/readers.js";
 import { lostWith } from "../../../../store/series/embedded/stored-part.js";
 import type { Aggregate } from "../../../../store/series/series.js";
@@ -239,18 +239,18 @@ suite("series aggregates", (test) => {
 
 suite("series months and progress", (test) => {
   test("a month is UTC and half open", () => {
-    const { name, start, stop } = monthOf(Date.UTC(2024, 1, 29, 23, 59, 59, 999) * 1000 + 999);
+    const { name, start, stop } = toMonth(Date.UTC(2024, 1, 29, 23, 59, 59, 999) * 1000 + 999);
     assert.is(name, "2024-02");
     assert.is(stop, Date.UTC(2024, 2, 1) * 1000);
-    assert.is(monthOf(start).name, "2024-02");
-    assert.is(monthOf(start - 1).name, "2024-01");
-    assert.is(monthOf(-1).name, "1969-12");
+    assert.is(toMonth(start).name, "2024-02");
+    assert.is(toMonth(start - 1).name, "2024-01");
+    assert.is(toMonth(-1).name, "1969-12");
   });
 
   test("a month file is listed only with its tables in it", async () => {
     await withTempDir(async (dir) => {
       const listed: number[] = [];
-      const catalog: Pick<Catalog, "parts" | "addPart" | "setHeld"> = {
+      const catalog: Pick<SeriesCatalog, "parts" | "addPart" | "setHeld"> = {
         setHeld: async () => undefined,
         parts: async () => [],
         addPart: async ({ path }) => {
@@ -261,7 +261,7 @@ suite("series months and progress", (test) => {
       };
       const parts = await openParts({
         dir,
-        catalog: catalog as Catalog,
+        catalog: catalog as SeriesCatalog,
         partBytesMin: 0,
         onChange: () => undefined,
       });
@@ -273,9 +273,9 @@ suite("series months and progress", (test) => {
 
   test("with a part is lost what was flushed into it, and what is on its way into it", async () => {
     await withTempDir(async (dir) => {
-      const month = (n: number) => monthOf(Date.UTC(2025, n, 10) * 1000);
+      const month = (n: number) => toMonth(Date.UTC(2025, n, 10) * 1000);
       const at = (n: number) => month(n).start + 86_400e6;
-      const catalog: Pick<Catalog, "parts"> = {
+      const catalog: Pick<SeriesCatalog, "parts"> = {
         parts: async () => [
           {
             start: month(0).start,
@@ -292,7 +292,7 @@ suite("series months and progress", (test) => {
       };
       const parts = await openParts({
         dir,
-        catalog: catalog as Catalog,
+        catalog: catalog as SeriesCatalog,
         partBytesMin: 0,
         onChange: () => undefined,
       });
@@ -312,7 +312,7 @@ suite("series months and progress", (test) => {
   });
 
   test("the checkpoint waits for what is open or failed", () => {
-    const progress = createProgress(checkpointsOf([10]));
+    const progress = createReadProgress(createCheckpoints([10]));
     const settled = () => progress.settled().get(0);
     for (const id of [20, 30, 40]) progress.begin(id);
     progress.succeed(30);

@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
 import { createClient } from "@libsql/client";
 import fc from "fast-check";
 import { earliestTime, latestTime } from "../../../../store/lib/time-range.js";
-import { monthOf } from "../../../../store/series/embedded/months.js";
+import { toMonth } from "../../../../store/series/embedded/months.js";
 import { type LibsqlSeriesOptions, openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import { createSeriesSet, decodeSeriesSet } from "../../../../store/series/embedded/series-set.js";
 import { placeFiles } from "../../../../store/series/embedded/spans.js";
@@ -364,7 +364,7 @@ suite("spans of files found in a folder", (test) => {
         for (const [i, { start, stop, held }] of placed.entries()) {
           assert.ok(held !== null && start <= held.low && held.high < stop);
           assert.is(stop, placed[i + 1]?.start ?? latestTime + 1);
-          if (i > 0) assert.is(start, monthOf(start).start);
+          if (i > 0) assert.is(start, toMonth(start).start);
         }
         assert.is(placed[0]?.start, earliestTime);
       }),
@@ -376,8 +376,8 @@ suite("spans of files found in a folder", (test) => {
     const { placed, unplaced } = placeFiles([
       file("old", low, low + day),
       file("new", low, low + 2 * day, { generation: 2 }),
-      file("broken", 0, 0, { held: monthOf(low), generation: 3 }),
-      file("alone", 0, 0, { held: monthOf(monthTime(20)) }),
+      file("broken", 0, 0, { held: toMonth(low), generation: 3 }),
+      file("alone", 0, 0, { held: toMonth(monthTime(20)) }),
       file("empty", 0, 0, { held: null }),
     ]);
     assert.equal(
@@ -391,7 +391,7 @@ suite("spans of files found in a folder", (test) => {
   });
 
   test("what cannot be read stands for all that its neighbours do not hold", () => {
-    const unknown = (path: string, n: number) => file(path, 0, 0, { held: monthOf(monthTime(n)) });
+    const unknown = (path: string, n: number) => file(path, 0, 0, { held: toMonth(monthTime(n)) });
     const { placed, unplaced } = placeFiles([
       unknown("first", 2),
       file("a", monthTime(10), monthTime(12) + day),
@@ -401,7 +401,7 @@ suite("spans of files found in a folder", (test) => {
       file("d", monthTime(40), monthTime(41)),
       unknown("last", 50),
     ]);
-    const month = (n: number) => monthOf(monthTime(n)).start;
+    const month = (n: number) => toMonth(monthTime(n)).start;
     assert.equal(
       placed.map(({ path, start, stop, held }) => [path, start, stop, held === null]),
       [

@@ -2,7 +2,7 @@
 import { createHandles } from "../../../../store/series/embedded/handles.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../../store/series/embedded/protocol.js";
-import { createQuestions, questionsPerReader } from "../../../../store/series/embedded/questions.js";
+import { createLibsqlReader, queriesPerReader } from "../../../../store/series/embedded/questions.js";
 import { createQuerySemaphore } from "../../../../store/series/query-semaphore.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";
@@ -32,7 +32,7 @@ function gated(readers: number) {
   };
   const deps = {
     handles: { ...handles, of },
-    semaphore: createQuerySemaphore(questionsPerReader * readers),
+    semaphore: createQuerySemaphore(queriesPerReader * readers),
     ask: async (name: string, args: unknown) => {
       const handle = name === "find" ? (args as { handle: number }).handle : ((args as Int32Array)[0] ?? -1);
       const tenant = tenants[handle] ?? -1;
@@ -49,8 +49,8 @@ function gated(readers: number) {
         return new Promise((resolve) => ends.push(() => resolve(answer[name as keyof typeof answer])));
       },
     },
-  } as unknown as Parameters<typeof createQuestions>[0];
-  const of2 = (signal: AbortSignal | null = null) => createQuestions(deps, signal);
+  } as unknown as Parameters<typeof createLibsqlReader>[0];
+  const of2 = (signal: AbortSignal | null = null) => createLibsqlReader(deps, signal);
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await Promise.resolve();
   };
@@ -64,12 +64,12 @@ function gated(readers: number) {
 suite("turns at the series readers", (test) => {
   test("of every kind of question a tenant has nearly all places, and another's is next", async () => {
     const kinds = {
-      read: (tenant: number) => (of: ReturnType<typeof createQuestions>) => of.read(refOf(tenant), {}),
-      extremes: (tenant: number) => (of: ReturnType<typeof createQuestions>) =>
+      read: (tenant: number) => (of: ReturnType<typeof createLibsqlReader>) => of.read(refOf(tenant), {}),
+      extremes: (tenant: number) => (of: ReturnType<typeof createLibsqlReader>) =>
         of.extremes({ series: refOf(tenant), start: 0, stop: 10, width: 1, exactMax: 0 }),
-      aggregate: (tenant: number) => (of: ReturnType<typeof createQuestions>) =>
+      aggregate: (tenant: number) => (of: ReturnType<typeof createLibsqlReader>) =>
         of.aggregate({ series: refOf(tenant), edges: [0, 10], aggregate: "mean", calendar }),
-      latest: (tenant: number) => (of: ReturnType<typeof createQuestions>) => of.latest([refOf(tenant)]),
+      latest: (tenant: number) => (of: ReturnType<typeof createLibsqlReader>) => of.latest([refOf(tenant)]),
     };
     for (const [kind, asks] of Object.entries(kinds)) {
       const { questions, begun, found, ends, settle, end } = gated(2);

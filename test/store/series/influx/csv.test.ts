@@ -3,7 +3,7 @@ import { StoreError } from "../../../../store/lib/errors.js";
 import type { InfluxClient } from "../../../../store/series/influx/client.js";
 import { openConflicts } from "../../../../store/series/influx/conflicts.js";
 import { ForeignValue, parseRecords, readFieldRows } from "../../../../store/series/influx/csv.js";
-import { createQuestions } from "../../../../store/series/influx/questions.js";
+import { createInfluxReader } from "../../../../store/series/influx/questions.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { memoryLedger } from "../../../influxd/ledger.js";
 import { assert, cpuTime, suite } from "../../../suite.js";
@@ -83,7 +83,7 @@ suite("newest points of several series that the engine refuses together", (test)
       shardMicros: () => 1,
       onChange: () => undefined,
     });
-    const { readNewest } = createQuestions({ client, bucket: "b", conflicts }, null);
+    const { readNewest } = createInfluxReader({ client, bucket: "b", conflicts }, null);
     const [good, bad] = await readNewest([ref("good"), ref("bad")], {}, 1);
     assert.equal(good && "values" in good && [...good.values], [7]);
     assert.ok(bad instanceof StoreError && bad.code === "MISMATCH");

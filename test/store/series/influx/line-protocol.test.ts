@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { earliestTime, latestTime } from "../../../../store/lib/time-range.js";
 import { createCheckpointTracker } from "../../../../store/series/influx/checkpoint.js";
-import { createColumns, parseRecords, parseTime, readRows } from "../../../../store/series/influx/csv.js";
-import { bodyOf, encodeLines, explode, type Line } from "../../../../store/series/influx/lines.js";
+import { createColumns, parseRecords, parseRows, parseTime } from "../../../../store/series/influx/csv.js";
+import { encodeBody, encodeLines, explode, type InfluxLine } from "../../../../store/series/influx/lines.js";
 import { writeAroundBadLines } from "../../../../store/series/influx/write-around-bad-lines.js";
 import type { Kind, Point, SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite } from "../../../suite.js";
@@ -112,7 +112,7 @@ suite("line protocol", (test) => {
           const value = { number, boolean: number > 0, text }[series.kind];
           return { series, time: last, value, serverStamped };
         });
-        const body = await bodyOf(points, node);
+        const body = await encodeBody(points, node);
         assert.is(body?.toString(), linesOf(points, node).join("\n"));
         assert.equal(texts(points, node), linesOf(points, node));
       }),
@@ -194,7 +194,7 @@ suite("settling a batch", (test) => {
   });
 
   test("exploding keeps every point", () => {
-    const lines: Line[] = encodeLines([at(ref("a"), 1, 1), at(ref("b"), 1, 2)], 0).lines;
+    const lines: InfluxLine[] = encodeLines([at(ref("a"), 1, 1), at(ref("b"), 1, 2)], 0).lines;
     assert.equal(
       explode(lines, 0).map((line) => line.text),
       ["p,device=d a=1 1000", "p,device=d b=2 1000"],
@@ -217,7 +217,7 @@ suite("CSV answers", (test) => {
     for (const size of [1, 2, 7, 64, 10_000]) {
       const read: number[] = [];
       const times: number[] = [];
-      await readRows(pieces(csv, size), "number", (time, value) => {
+      await parseRows(pieces(csv, size), "number", (time, value) => {
         times.push(time);
         read.push(Number(value));
       });
@@ -234,7 +234,7 @@ suite("CSV answers", (test) => {
 
   test("an error in the middle of an answer is an error", async () => {
     const csv = `${head},_result,0,2024-01-01T00:00:00Z,1\r\n\r\nerror,reference\r\nout of memory,\r\n`;
-    await rejects(() => readRows(pieces(csv, 9), "number", () => {}), /out of memory/);
+    await rejects(() => parseRows(pieces(csv, 9), "number", () => {}), /out of memory/);
     await rejects(async () => parseRecords(csv), /out of memory/);
   });
 

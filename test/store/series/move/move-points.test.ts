@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { StoreError } from "../../../../store/lib/errors.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import {
-  checkPoints,
+  compareStores,
   copyPoints,
   type MoveCounts,
   type MovedDevice,
@@ -87,7 +87,7 @@ async function moveAll({ from, to }: Stores, devices: readonly MovedDevice[]): P
     },
     noCounts,
   );
-  const points = await checkPoints({
+  const points = await compareStores({
     ...shared,
     devices: inGroups(devices, 0),
     checked: (found) => missing.push(...found),
@@ -226,7 +226,7 @@ suite("points move between stores", (test) => {
       await stores.to.removeDevices([numbers(one)]);
       await put(stores.to, numbers(one), [0, 1, 3, 4, 5, 6]);
       const missing: NotMoved[] = [];
-      await checkPoints({
+      await compareStores({
         ...stores,
         signal: new AbortController().signal,
         devices: inGroups([one], 0),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { readTime } from "../../../../../ingest/decode/time.js";
 import {
   createLineReader,
-  type Line,
+  type ProtocolLine,
   readHead,
 } from "../../../../../ingest/transports/http/influx/line-protocol.js";
 import { jsonOfTimestamp, type Precision } from "../../../../../ingest/transports/http/influx/timestamps.js";
@@ -23,7 +23,7 @@ interface Read {
 async function read(text: string, piece = text.length): Promise<Read[]> {
   const all: Read[] = [];
   const reader = createLineReader(() => undefined);
-  const take = (line: Line): undefined => {
+  const take = (line: ProtocolLine): undefined => {
     const head = line.fault === null ? readHead(line.head) : null;
     all.push({
       number: line.number,

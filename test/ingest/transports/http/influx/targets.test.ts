@@ -1,5 +1,8 @@
 import type { DeviceEntry } from "../../../../../ingest/directory/entries.js";
-import { createTargets, type Target } from "../../../../../ingest/transports/http/influx/targets.js";
+import {
+  createWriteTargets,
+  type WriteTarget,
+} from "../../../../../ingest/transports/http/influx/targets.js";
 import { assert, suite } from "../../../../suite.js";
 
 const points = new Set(["f", "m_f", "m_f_x", "g_x_y", "a_b"]);
@@ -8,8 +11,8 @@ const writer = { id: 1, device: { deviceID: "w" }, product: { points } } as unkn
 const nothingBelow = { below: async () => new Map<string, number>(), get: async () => undefined };
 
 suite("targets of line protocol", (test) => {
-  const targetOf = async (head: string, targets = createTargets(writer, nothingBelow)) =>
-    (await targets.find(head)) as Target;
+  const targetOf = async (head: string, targets = createWriteTargets(writer, nothingBelow)) =>
+    (await targets.find(head)) as WriteTarget;
 
   test("a field is the first of its forms that the product has", async () => {
     const named = async (head: string, field: string) => (await targetOf(head)).key(field).json;
@@ -31,7 +34,7 @@ suite("targets of line protocol", (test) => {
     for (const isGateway of [false, true]) {
       const asked: number[] = [];
       const carrier = { ...writer, device: { deviceID: "w", isGateway } } as DeviceEntry;
-      const targets = createTargets(carrier, {
+      const targets = createWriteTargets(carrier, {
         below: async () => children,
         get: async (id) => {
           asked.push(id);
@@ -50,7 +53,7 @@ suite("targets of line protocol", (test) => {
   });
 
   test("what one request makes is remembered up to a bound, of all its lines together", async () => {
-    const targets = createTargets(writer, nothingBelow);
+    const targets = createWriteTargets(writer, nothingBelow);
     const first = await targetOf("m,t=0", targets);
     assert.is(first.key("f0"), first.key("f0"));
     for (let head = 0; head < 60; head++) {

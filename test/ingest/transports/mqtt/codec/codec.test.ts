@@ -6,19 +6,22 @@ import { Framer } from "../../../../../ingest/transports/mqtt/codec/framing.js";
 import type {
   ClientPacket,
   ConnectRequest,
+  MqttVersion,
   Terms,
-  Version,
 } from "../../../../../ingest/transports/mqtt/codec/packets.js";
 import {
   createPublishEncoder,
   type OutgoingMessage,
 } from "../../../../../ingest/transports/mqtt/codec/publish-packet.js";
 import { Reader } from "../../../../../ingest/transports/mqtt/codec/reader.js";
-import { accepted, agreedKeepAlive } from "../../../../../ingest/transports/mqtt/connection/connack.js";
+import {
+  acceptedConnack,
+  agreedKeepAlive,
+} from "../../../../../ingest/transports/mqtt/connection/connack.js";
 import { assert, suite } from "../../../../suite.js";
 import { ack, publishing, subscribing } from "../raw-client.js";
 
-function read(chunks: readonly Buffer[], version: Version): ClientPacket[] {
+function read(chunks: readonly Buffer[], version: MqttVersion): ClientPacket[] {
   const packets: ClientPacket[] = [];
   const framer = new Framer();
   const owner = {
@@ -33,7 +36,7 @@ function read(chunks: readonly Buffer[], version: Version): ClientPacket[] {
   return packets;
 }
 
-const termsOf = (version: Version): Terms => ({
+const termsOf = (version: MqttVersion): Terms => ({
   version,
   receiveMaximum: 9,
   packetBytesMax: 1_000_000,
@@ -129,7 +132,7 @@ suite("MQTT, codec", (test) => {
   });
 
   test("a keep-alive beyond the service's own is brought down, and MQTT 5 is told so", () => {
-    const request = (version: Version, keepAlive: number) =>
+    const request = (version: MqttVersion, keepAlive: number) =>
       ({ ...termsOf(version), keepAlive, clientID: "c", assigned: false }) as ConnectRequest;
     for (const [version, asked, most, agreed] of [
       [5, 0, null, 0],
@@ -149,7 +152,7 @@ suite("MQTT, codec", (test) => {
       });
       assert.is(
         parser.parse(
-          accepted(one, {
+          acceptedConnack(one, {
             keepAlive: agreed,
             sessionExpiry: one.sessionExpiry,
             present: false,

@@ -5,12 +5,12 @@ import {
   createDeviceSessions,
   createSessionState,
   isExpired,
-  type Message,
   type Outgoing,
   type Retained,
+  type SessionMessage,
 } from "../../../../../ingest/sessions/state.js";
 import {
-  createDeliveries,
+  createMqttDeliveries,
   inFlightMax,
 } from "../../../../../ingest/transports/mqtt/connection/deliveries.js";
 import { nextTurn } from "../../../../../store/lib/turns.js";
@@ -20,7 +20,7 @@ suite("MQTT, deliveries", (test) => {
   function begin(receiveMaximum: number) {
     const outgoing = new Map<number, Outgoing>();
     const sent: number[] = [];
-    const deliveries = createDeliveries({ outgoing } as never, {
+    const deliveries = createMqttDeliveries({ outgoing } as never, {
       writeBuffer: { waitingBytes: 0, push: () => undefined, acknowledge: () => undefined } as never,
       encoder: {
         receiveMaximum,
@@ -94,13 +94,13 @@ suite("MQTT, deliveries", (test) => {
       retained.set(i === 999 ? "found" : `other/${i}`, { ...message, qos: i === 999 ? 0 : qos, order: 0 });
     }
     deviceSessions.retained = retained;
-    const queued: Message[] = [];
+    const queued: SessionMessage[] = [];
     const delivery = createDelivery({
       queue: (_state, one) => queued.push(one) > 0,
       lastRetained: Number.POSITIVE_INFINITY,
     });
     for (const filter of ["found", "#"]) {
-      const found: (Message | null)[] = [];
+      const found: (SessionMessage | null)[] = [];
       const state = createSessionState(1, 1, "c", 1);
       state.link = {
         deliver: () => true,

@@ -8,7 +8,11 @@ import { createMeter } from "../../../../../ingest/meter.js";
 import { compilePolicies } from "../../../../../ingest/policies.js";
 import { createSessionState } from "../../../../../ingest/sessions/state.js";
 import * as answers from "../../../../../ingest/transports/mqtt/codec/acknowledgements.js";
-import type { PublishPacket, Terms, Version } from "../../../../../ingest/transports/mqtt/codec/packets.js";
+import type {
+  MqttVersion,
+  PublishPacket,
+  Terms,
+} from "../../../../../ingest/transports/mqtt/codec/packets.js";
 import {
   connectTimeoutMs,
   MqttConnection,
@@ -20,13 +24,13 @@ import {
   receiveMaximum,
 } from "../../../../../ingest/transports/mqtt/connection/inbound.js";
 import { createReadingTurns } from "../../../../../ingest/transports/mqtt/connection/reading.js";
-import type { Accept, Uplink } from "../../../../../ingest/uplinks/accept.js";
+import type { Accept, AcceptedUplink } from "../../../../../ingest/uplinks/accept.js";
 import { systemClock } from "../../../../../store/lib/clock.js";
 import { createStillClock } from "../../../../clock.js";
 import { assert, suite, until } from "../../../../suite.js";
 import { incomingFrom } from "../../../support.js";
 
-const termsOf = (version: Version, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
+const termsOf = (version: MqttVersion, packetBytesMax = Number.POSITIVE_INFINITY): Terms => ({
   version,
   receiveMaximum: 10,
   packetBytesMax,
@@ -40,12 +44,12 @@ const denied = compilePolicies([{ id: 1, topic: "no/#", access: 0, allow: 0 }], 
 });
 
 /** An inbound side whose device may not publish below `no/`; what it keeps and what it answers. */
-function guarded(version: Version, keepsAtOnce = true, access = denied) {
-  const kept: Uplink[] = [];
+function guarded(version: MqttVersion, keepsAtOnce = true, access = denied) {
+  const kept: AcceptedUplink[] = [];
   const answered: string[] = [];
   const waiting: (() => void)[] = [];
   const accept = {
-    uplink: (_origin: unknown, uplink: Uplink, _refused: boolean, done?: () => void) => {
+    uplink: (_origin: unknown, uplink: AcceptedUplink, _refused: boolean, done?: () => void) => {
       kept.push(uplink);
       if (keepsAtOnce) done?.();
       else waiting.push(done ?? (() => undefined));
@@ -113,7 +117,7 @@ const message = (topic: string, qos: 0 | 1 | 2, messageID: number): PublishPacke
   excess: null,
 });
 
-function send(version: Version): { kept: string[]; answered: string[] } {
+function send(version: MqttVersion): { kept: string[]; answered: string[] } {
   const { inbound, kept, answered } = guarded(version);
   for (const [topic, qos, id] of [
     ["no/a", 0, 0],
@@ -131,7 +135,7 @@ function send(version: Version): { kept: string[]; answered: string[] } {
 /** A connection whose other end is this test; `authenticate` is all that it is asked for. */
 function connection(
   parts: Pick<MqttContext, "authenticate"> & Partial<MqttContext>,
-  version: Version,
+  version: MqttVersion,
 ): { readonly connection: MqttConnection; readonly got: Buffer[]; end: () => boolean } {
   const got: Buffer[] = [];
   const socket = new Duplex({
@@ -340,7 +344,7 @@ suite("MQTT, refusals", (test) => {
     const all: readonly ((terms: Terms) => Buffer | null)[] = [
       (terms) => answers.connack(terms, 0x86, false, null, reason),
       (terms) => answers.suback(terms, 1, [0x87, 0], reason),
-      (terms) => answers.disconnect(terms, 0x8b, reason),
+      (terms) => answers.encodeDisconnect(terms, 0x8b, reason),
       ...(["puback", "pubrec", "pubrel", "pubcomp"] as const).map(
         (cmd) => (terms: Terms) => answers.negativeAck(terms, cmd, 1, 0x92, reason),
       ),
