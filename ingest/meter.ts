@@ -1,4 +1,4 @@
-import type { Follower } from "../store/journal/set-aside.js";
+import type { Follower } from "../store/journal/dead-letters.js";
 import { systemClock } from "../store/lib/clock.js";
 import type { ContactType } from "../store/metadata/notifications/contact-points.js";
 import type { Reason } from "./decode/reasons.js";

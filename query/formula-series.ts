@@ -1,4 +1,4 @@
-import { createSlice } from "../store/lib/turns.js";
+import { createSlice } from "../store/lib/scheduling.js";
 import type { SeriesReader, SeriesRef } from "../store/series/series.js";
 import type { Computing } from "./formula/computing.js";
 import type { Formula } from "./formula/formula.js";

@@ -1,5 +1,5 @@
 /** Several series as one sequence of times. */
-import { createSlice } from "../store/lib/turns.js";
+import { createSlice } from "../store/lib/scheduling.js";
 import type { ReadRange, SeriesReader, SeriesRef } from "../store/series/series.js";
 import { type NumberColumns, readNumbers } from "./points.js";
 

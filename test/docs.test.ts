@@ -168,7 +168,7 @@ function commentsOf(text: string): string {
   return (text.match(/\/\*.*?\*\/|(?<=^|\s)\/\/.*?$/gms) ?? []).join("\n");
 }
 
-/** Paths below our folders, with or without an extension, and names of sources: `turns.ts`. */
+/** Paths below our folders, with or without an extension, and names of sources: `scheduling.ts`. */
 function citedIn(text: string): string[] {
   const paths = text.match(/(?<![\w./:@~-])(?:src|ingest|query|store|test|bench|docs)\/[\w./-]*\w/g) ?? [];
   const sources =

@@ -30,7 +30,7 @@ const files = ["src", "ingest", "query", "store"].flatMap((folder) =>
 const assembled: Readonly<Record<string, readonly string[]>> = {
   "src/certificates/authority.js": ["-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----"],
   "src/devices/rules.js": ["^[0-9a-fA-F]{16}$", "^[0-9a-fA-F]{16}$"],
-  "ingest/decode/whole.js": ['"mark(-?\\d+)"'],
+  "ingest/decode/exact-numbers.js": ['"mark(-?\\d+)"'],
   "query/formula/formula.js": ["(?<![\\p{L}\\p{N}_$])name(?![\\p{L}\\p{N}_$])"],
   "store/lib/mail-addresses.js": [mailAddressForm.source, mailboxForm.source],
 };

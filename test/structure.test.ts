@@ -113,7 +113,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/serve.ts", "the age of the time zone rules"],
   ["src/live/stream.ts", "shown: the time of hello and gap"],
   ["src/live/figures.ts", "shown: the time of rates"],
-  ["src/live-nodes/feed-of-nodes.ts", "shown: the time of gap"],
+  ["src/live-nodes/cluster-feed.ts", "shown: the time of gap"],
   ["src/import-export/points/", "records, and bounds of the times of points"],
   ["src/http/auth.ts", "expiry of API keys and sessions"],
   ["src/http/credential-cache.ts", "expiry of API keys and sessions"],
@@ -124,7 +124,7 @@ const wallTime: readonly (readonly [place: string, what: string])[] = [
   ["src/service/maintenance.ts", "retention"],
   ["src/service/server-identity.ts", "certificates: their end"],
   ["src/devices/", "records"],
-  ["src/server/request-turns.ts", "its clock is monotonic, and given"],
+  ["src/server/request-scheduler.ts", "its clock is monotonic, and given"],
   ["store/metadata/db/connection/short-reads.ts", "its clock is monotonic, and given"],
   ["src/routes/", "records, expiry, and ranges of time"],
   ["src/service/", "records, certificates, expiry of sessions"],
@@ -151,10 +151,10 @@ suite("structure", (test) => {
     assert.ok(sources.flatMap((source) => source.imports).length > 300);
   });
 
-  test("work yields by one primitive, store/lib/turns.ts", () => {
+  test("work yields by one primitive, store/lib/scheduling.ts", () => {
     const others = ["src", "ingest", "query", "store"]
       .flatMap(inFolder)
-      .filter(({ path, text }) => path !== "store/lib/turns.ts" && /setImmediate\(resolve\)/.test(text));
+      .filter(({ path, text }) => path !== "store/lib/scheduling.ts" && /setImmediate\(resolve\)/.test(text));
     assert.equal(
       others.map(({ path }) => path),
       [],

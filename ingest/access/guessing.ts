@@ -1,7 +1,7 @@
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Denied } from "./credentials.js";
 import type { GuessBackOff } from "./guess-back-off.js";
-import type { VerifiedLogins } from "./proven.js";
+import type { VerifiedLogins } from "./verified-logins.js";
 
 /** More than the sessions that one device may open at once from one address. */
 export const freeLoginFailures = 10;

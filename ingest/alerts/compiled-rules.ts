@@ -1,7 +1,7 @@
 import { crc32c } from "../../store/lib/crc32c.js";
 import { asError } from "../../store/lib/errors.js";
 import { createRecordCache } from "../../store/lib/record-cache.js";
-import { forEachInSlices } from "../../store/lib/turns.js";
+import { forEachInSlices } from "../../store/lib/scheduling.js";
 import { recordName } from "../../store/lib/versions.js";
 import { type AlertRule, listProductAlertRules } from "../../store/metadata/alerts/alert-rules.js";
 import type { Change } from "../../store/metadata/db/changes.js";

@@ -2,7 +2,7 @@
 import type { Journal } from "../../store/journal/journal.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { orAborted } from "../../store/lib/abortable.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import { readCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";
@@ -12,9 +12,9 @@ import {
   forgetDeletedIngests,
 } from "../../store/metadata/devices/ingest.js";
 import { openEnvelopes } from "../envelopes/envelopes.js";
+import type { StartIsolation } from "../followers/crash-isolation.js";
 import type { DecodedListener } from "../followers/decoded.js";
 import type { RecordConsumer } from "../followers/follower.js";
-import type { StartIsolation } from "../followers/narrowing.js";
 import { createCatchUp } from "./catch-up.js";
 import { createDeviceStates } from "./device-states.js";
 import { createJournalRecords, type JournalRecordsOptions } from "./journal-records.js";

@@ -1,4 +1,4 @@
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { ReportedColumn } from "../../store/metadata/devices/ingest.js";
 import { aheadMaxMicros, type DecodedPoint } from "../decode/points.js";
 import { ownMap } from "../messages/shared-empty.js";

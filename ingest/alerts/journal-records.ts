@@ -6,7 +6,7 @@ import { isMessage, type JournalRecord } from "../../store/journal/record.js";
 import { orAborted } from "../../store/lib/abortable.js";
 import { isUnavailable, StoreError } from "../../store/lib/errors.js";
 import { retryUntil } from "../../store/lib/retry.js";
-import type { Lock } from "../../store/lib/turns.js";
+import type { Lock } from "../../store/lib/scheduling.js";
 import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";

@@ -1,5 +1,5 @@
 /** The statements that write what has changed of devices: alerts that begin and end, reported columns, the state. */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { endAlert, type Raised, raiseAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Statement } from "../../store/metadata/db/db.js";
 import {

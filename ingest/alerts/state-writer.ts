@@ -2,7 +2,7 @@
 
 import { asError, isUnavailable } from "../../store/lib/errors.js";
 import { retryUntil } from "../../store/lib/retry.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { saveCheckpoint } from "../../store/metadata/checkpoints.js";
 import type { Db, Statement } from "../../store/metadata/db/db.js";
 import type { DeviceState } from "./rule-state.js";

@@ -1,5 +1,5 @@
+import { createSlice } from "../../store/lib/scheduling.js";
 import { createShares } from "../../store/lib/shares.js";
-import { createSlice } from "../../store/lib/turns.js";
 import { type Denied, isValidAt } from "../access/credentials.js";
 import type { Denials } from "../access/denials.js";
 import type { ByShard } from "../directory/by-shard.js";

@@ -1,8 +1,9 @@
 /** Messages that came as JSON, a line or a frame each: parsed once, and kept digit for digit. */
+
+import { parseExactNumber } from "../decode/exact-numbers.js";
 import { isWithinJsonBounds, jsonLevelsMax, jsonPartsMax } from "../decode/json-bounds.js";
 import { faultText, findJsonFault } from "../decode/json-fault.js";
 import { rawMember } from "../decode/raw-member.js";
-import { parseExactNumber } from "../decode/whole.js";
 import { decodePayload } from "./payloads.js";
 
 type Members = Readonly<Record<string, unknown>>;

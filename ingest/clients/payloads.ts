@@ -1,4 +1,4 @@
-import { writeJson } from "../decode/whole.js";
+import { writeJson } from "../decode/exact-numbers.js";
 
 /** Members of a message that came as JSON or CBOR. */
 type Members = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { EventLogReading } from "../../store/events/events.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { asError } from "../../store/lib/errors.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { Point, RefusedPoint, SeriesStore } from "../../store/series/series.js";
 import { type DecodedPoint, type DecodeRules, decodePoints } from "../decode/points.js";
 import type { Reason } from "../decode/reasons.js";

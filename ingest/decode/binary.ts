@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import { toExactInteger } from "./exact-numbers.js";
 import type { Reason } from "./reasons.js";
-import { toExactInteger } from "./whole.js";
 
 /** What a binary stream needs to know of a data point. */
 export interface BinaryPoint {

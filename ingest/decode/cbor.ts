@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { parseExactNumber, toExactInteger } from "./whole.js";
+import { parseExactNumber, toExactInteger } from "./exact-numbers.js";
 
 /**
  * Reads CBOR (RFC 8949) as far as SenML needs it: numbers, texts, byte strings, booleans, arrays, maps, and decimal

@@ -1,5 +1,5 @@
+import { parseExactNumber } from "./exact-numbers.js";
 import { isSame, readKey } from "./flat-keys.js";
-import { parseExactNumber } from "./whole.js";
 
 /**
  * Most sensors send flat objects: `{"temp":21.5,"on":true,"mode":"eco"}`, or `{"temp":{"value":21.5,"time":…}}`. They

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { bareJson } from "./bare-json.js";
+import { parseJson } from "./exact-numbers.js";
 import { flat, scanFlat } from "./flat-json.js";
 import type { Refuse } from "./reasons.js";
 import { countRepeatedNames } from "./repeated-names.js";
@@ -7,7 +8,6 @@ import { isPack, readPack, type SenmlContext } from "./senml.js";
 import type { Sink } from "./sink.js";
 import { type LocalTime, readPointTime } from "./time.js";
 import { findTimeName, type TimeName } from "./time-names.js";
-import { parseJson } from "./whole.js";
 
 export interface JsonContext extends SenmlContext {
   readonly local: LocalTime;

@@ -1,10 +1,10 @@
 import { addDecimals, nearest, toDecimal } from "../../store/lib/decimal.js";
 import { ByteString } from "./cbor.js";
+import { exactSum, isNumber } from "./exact-numbers.js";
 import type { Reason, Refuse } from "./reasons.js";
 import { isAlike, isSenmlUnit } from "./senml-units.js";
 import type { Sink } from "./sink.js";
 import { bareTimeLeast } from "./time.js";
-import { exactSum, isNumber } from "./whole.js";
 
 /**
  * SenML packs (RFC 8428), as JSON and as CBOR. A record names a data point by its `n`, by its whole name with the

@@ -1,6 +1,6 @@
 import { microsOfDigits, microsOfNumber } from "../../store/lib/bare-time.js";
 import { type LocalTime, readIsoTime } from "../../store/lib/iso-time.js";
-import { isNumber } from "./whole.js";
+import { isNumber } from "./exact-numbers.js";
 
 export { type LocalTime, utcMicros } from "../../store/lib/iso-time.js";
 

@@ -1,5 +1,5 @@
 /** Changes of what is bound to devices: policies, platform subscriptions, and groups that bring them. */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { recordName, type Versions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";

@@ -1,12 +1,12 @@
 import type { PlatformSubscription } from "../../store/journal/message.js";
 import { createListenerSet } from "../../store/lib/listeners.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import { createVersions } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";
 import { devicesOfCert } from "../../store/metadata/policies/certs.js";
 import { mergeSubscriptions } from "../messages/platform-subscriptions.js";
-import { createCarried } from "./carried.js";
+import { createCarried } from "./descendants.js";
 import type { DeviceEntry } from "./entries.js";
 import { createEntryCache } from "./entry-cache.js";
 import { createEntryLoader } from "./entry-loader.js";

@@ -1,4 +1,4 @@
-import type { Lock } from "../../store/lib/turns.js";
+import type { Lock } from "../../store/lib/scheduling.js";
 import { recordName, type Versions } from "../../store/lib/versions.js";
 import { accessOfDevices, type DeviceAccess } from "../../store/metadata/devices/access.js";
 import type { DeviceStore } from "../../store/metadata/devices/devices.js";

@@ -1,5 +1,5 @@
 /** Keeps the directory in step with the metadata: a cached record is read again once it has changed. */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { recordName } from "../../store/lib/versions.js";
 import type { Change } from "../../store/metadata/db/changes.js";
 import { fromJson } from "../../store/metadata/db/table.js";

@@ -1,5 +1,5 @@
 /** Whoever needs a shard that nobody has waits a while for it: it may be on its way from one process to another. */
-import { createPacer } from "../../store/lib/turns.js";
+import { createPacer } from "../../store/lib/scheduling.js";
 
 export interface ShardWaits {
   /** Resolves once somebody has the shard, or is not to be waited for. Never rejects. */

@@ -2,11 +2,11 @@
 import { bareJson } from "../decode/bare-json.js";
 import { readCbor } from "../decode/cbor.js";
 import { toPlain } from "../decode/cbor-plain.js";
+import { isNumber, parseJson, writeJson } from "../decode/exact-numbers.js";
 import { isCbor } from "../decode/formats.js";
 import { envelopeKey } from "../decode/json.js";
 import { findTimeName } from "../decode/time-names.js";
 import { timeText } from "../decode/time-text.js";
-import { isNumber, parseJson, writeJson } from "../decode/whole.js";
 import { payloadBytesMax } from "../uplinks/accept.js";
 
 /** Later entries are refused, because their number would not fit a record; so many of 16 bytes fill a payload. */

@@ -4,7 +4,7 @@ import type { MessageRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
 import { encodeEntryDetails, readSentAt } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { DecodeRules } from "../decode/points.js";
 import type { Directory } from "../directory/directory.js";
 import type { DeviceEntry } from "../directory/entries.js";

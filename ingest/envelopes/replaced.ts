@@ -1,5 +1,5 @@
 /** Which values of an envelope's entries count as duplicates. */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import {
   type DecodableMessage,
   type DecodedPoint,

@@ -1,4 +1,4 @@
-import type { Follower } from "../../store/journal/set-aside.js";
+import type { Follower } from "../../store/journal/dead-letters.js";
 import { isUnavailable, StoreError } from "../../store/lib/errors.js";
 
 /** A record that could not be worked on: it alone is passed over. */

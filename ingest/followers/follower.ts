@@ -2,7 +2,7 @@
 import type { JournalBatch, JournalReader } from "../../store/journal/reader.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { decodeRecord } from "../../store/journal/record-codecs.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 
 /** What a follower does with the records. */
 export interface RecordConsumer {

@@ -1,5 +1,5 @@
 import type { PlatformSubscription } from "../../store/journal/message.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { type ClientCertificate, isEntitled } from "../access/credentials.js";
 import type { ByShard } from "../directory/by-shard.js";
 import type { DeviceEntry } from "../directory/entries.js";

@@ -1,7 +1,7 @@
 /**
  * Ends sessions and retained messages: when their time is over, to make room for another session, and with the device.
  */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { addCount, type Meter } from "../meter.js";
 import { sessionsPerDeviceMax } from "./bounds.js";
 import type { Changes } from "./changes.js";

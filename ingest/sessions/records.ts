@@ -2,7 +2,7 @@
 import type { Journal } from "../../store/journal/journal.js";
 import { endsWithConnection } from "../../store/journal/message.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { DeviceEntry } from "../directory/entries.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { WorkBudget } from "../uplinks/work-budget.js";

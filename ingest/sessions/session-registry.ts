@@ -1,5 +1,5 @@
 /** The sessions of all devices, and the one way in which each kind of record changes them. */
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { ownSet } from "../messages/shared-empty.js";
 import type { Meter } from "../meter.js";
 import { type SessionBounds, sessionBounds } from "./bounds.js";

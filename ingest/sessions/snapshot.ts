@@ -1,6 +1,6 @@
 import type { MessageProperties, MqttSubscription, Will } from "../../store/journal/message.js";
 import { decodeProperties, type WrittenProperties, writeProperties } from "../../store/journal/properties.js";
-import { forEachInSlices } from "../../store/lib/turns.js";
+import { forEachInSlices } from "../../store/lib/scheduling.js";
 import type {
   MessageRow,
   RetainedRow,

@@ -1,8 +1,8 @@
 import type { JournalRecord } from "../../store/journal/record.js";
 import { decodeUplinkDetails } from "../../store/journal/record-details.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import { createSemaphore } from "../../store/lib/semaphore.js";
-import { createLock } from "../../store/lib/turns.js";
 import { createRecentIDs, type RecentIDs, recentIDsMax } from "./recent-ids.js";
 
 /** What a device has sent under ids of its own, so that it is not taken twice. */

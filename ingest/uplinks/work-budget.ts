@@ -1,6 +1,6 @@
 import { createRoundRobin } from "../../store/lib/round-robin.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { createShares } from "../../store/lib/shares.js";
-import { nextTurn } from "../../store/lib/turns.js";
 
 /**
  * How much work the messages on their way to the disk may bring about once they are there: it is done in the turn of

@@ -9,7 +9,7 @@ import {
 } from "mathjs/number";
 import type { Term } from "./code.js";
 import { constants, functions, type Operation, operators } from "./functions.js";
-import { encloseSigned } from "./signs.js";
+import { encloseSigned } from "./signed-numbers.js";
 import { rightName } from "./spelling.js";
 
 // Formulas know numbers only; the bundle keeps no more of mathjs than the parser needs.

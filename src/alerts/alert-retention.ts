@@ -1,4 +1,4 @@
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { alertBeyond, removeAlertsUpTo, removeOldAlerts } from "../../store/metadata/alerts/alerts.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { listTenants } from "../../store/metadata/users/tenants.js";

@@ -10,7 +10,7 @@ import { ApiError } from "../http/errors.js";
 import { mountRoutes } from "../http/frame.js";
 import { createWritings } from "../http/writing.js";
 import type { AppDeps } from "../routes/deps.js";
-import { findPeer } from "../server/peers.js";
+import { findPeer } from "../server/http-peers.js";
 import { createStamp } from "../views/context.js";
 import { allowOrigins } from "./cors.js";
 import { apiRoutes } from "./routes.js";

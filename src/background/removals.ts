@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Journal } from "../../store/journal/journal.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   countRemovals,

@@ -10,7 +10,7 @@ import type { BackupWork } from "./backup.child.js";
 import { type BackupSource, unfinished } from "./backup.js";
 import { type BackupFolder, isMountPoint } from "./backup-folder.js";
 import { type BackupEnd, workInProcess } from "./backup-process.js";
-import { failureText } from "./words.js";
+import { failureText } from "./failure-text.js";
 
 /** Kinds of tasks. */
 export const backupMake = "backup";

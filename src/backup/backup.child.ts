@@ -6,9 +6,9 @@ import { systemClock } from "../../store/lib/clock.js";
 import { asError } from "../../store/lib/errors.js";
 import { type BackupMade, type BackupSource, makeBackup, measureFolder } from "./backup.js";
 import { newestSoundBackup } from "./backup-folder.js";
+import { failureText } from "./failure-text.js";
 import { readManifest } from "./manifest.js";
 import { verifyFolder } from "./verify-folder.js";
-import { failureText } from "./words.js";
 
 /** What the process is to do. */
 export type BackupWork =

@@ -11,7 +11,7 @@ import type { Tasks } from "../tasks/runner.js";
 import { backupName, isInsideFolder } from "./backup.js";
 import type { BackupFolder, StoredBackup } from "./backup-folder.js";
 import { type BackupInput, type BackupJobs, backupMake, backupVerify } from "./backup-jobs.js";
-import { failureText } from "./words.js";
+import { failureText } from "./failure-text.js";
 
 /** A task that was begun. */
 interface Begun {

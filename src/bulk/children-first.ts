@@ -1,4 +1,4 @@
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { DeviceLinks } from "../../store/metadata/devices/many-devices.js";
 
 /** The ids in an order in which each comes before the gateway and the parent device that it refers to. */

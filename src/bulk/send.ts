@@ -1,5 +1,5 @@
 import { orAborted } from "../../store/lib/abortable.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import {
   type BulkAction,
   type BulkError,

@@ -4,7 +4,7 @@
  * then. So each second a byte goes to every node that there are links with, and comes back: one link for all of it.
  */
 import type { Socket } from "node:net";
-import { createYielder } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/scheduling.js";
 import type { Logger } from "../observability/log.js";
 
 export interface LinkWatch {

@@ -4,7 +4,7 @@ import { type ByShard, Elsewhere, type ShardPlaces } from "../../ingest/director
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { Neighbours } from "../../ingest/transports/sockets/relay.js";
-import { RemoteShard } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/remote-shard.js";
 import type { Links } from "./links.js";
 
 export interface NeighbourNodes extends Neighbours, Pick<Links, "ask" | "call" | "openEvents" | "watch"> {

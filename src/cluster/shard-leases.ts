@@ -3,7 +3,7 @@
  * nodes write to a shard is the work of its log.
  */
 import { sleep as systemSleep } from "../../store/lib/abortable.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import { beatNode, markLeaving, removeNode } from "../../store/metadata/cluster/cluster-nodes.js";
 import { readClusterState } from "../../store/metadata/cluster/cluster-state.js";
 import type { Db } from "../../store/metadata/db/db.js";

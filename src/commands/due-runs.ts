@@ -1,7 +1,7 @@
 /** One pass over the schedules: missed ones are skipped, and due ones run, a portion at a time. */
 import type { Zone } from "../../query/zone.js";
 import { orAborted } from "../../store/lib/abortable.js";
-import { mapInSlices, nextTurn } from "../../store/lib/turns.js";
+import { mapInSlices, nextTurn } from "../../store/lib/scheduling.js";
 import {
   claimDeviceRuns,
   claimGroupRun,

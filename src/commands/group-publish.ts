@@ -1,6 +1,6 @@
 import { groupInbox } from "../../ingest/messages/topics.js";
 import { orAborted } from "../../store/lib/abortable.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { CommandTarget } from "../../store/metadata/commands/command-targets.js";
 import type { Actor } from "../../store/metadata/db/changes.js";
 import type { Db } from "../../store/metadata/db/db.js";

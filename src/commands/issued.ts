@@ -1,5 +1,5 @@
 import type { PendingReceipts } from "../../ingest/sessions/pending-receipts.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import {
   expiredLogs,
   findGroupLogs,

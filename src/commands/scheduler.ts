@@ -1,5 +1,5 @@
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { repeatedFlight } from "../../store/lib/single-flight.js";
-import { nextTurn } from "../../store/lib/turns.js";
 import { nextDueAt } from "../../store/metadata/commands/due-schedules.js";
 import type { Logger } from "../observability/log.js";
 import { createDueRuns, type DueRunsDeps } from "./due-runs.js";

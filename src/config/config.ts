@@ -19,8 +19,8 @@ import { type JournalSettings, journalProblems, readJournalSettings, readJournal
 import { readSecretFiles } from "./secret-files.js";
 import { isTileTemplate } from "./tile-template.js";
 import { readTimeZones } from "./time-zones.js";
+import { inWords } from "./validation-texts.js";
 import { basePathProblem, readOrigins } from "./web-addresses.js";
-import { inWords } from "./words.js";
 
 /** A listener's port: a number (0 takes a free one), or null when it is switched off. */
 export type Port = number | null;

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { isIP } from "node:net";
-import { createYielder } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/scheduling.js";
 
 /** Addresses of the names that the machine's own file gives; the file is read again when it has changed. */
 type HostsFile = (name: string) => Promise<readonly string[]>;

@@ -1,7 +1,7 @@
 /** Checks a dashboard's document: its size, its form piece by piece, then the rules between its fields. */
 import type { z } from "@hono/zod-openapi";
-import { createYielder } from "../../store/lib/turns.js";
-import { inWords, meant } from "../config/words.js";
+import { createYielder } from "../../store/lib/scheduling.js";
+import { inWords, meant } from "../config/validation-texts.js";
 import { invalid } from "../http/errors.js";
 import {
   type DashboardDocument,

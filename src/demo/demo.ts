@@ -4,13 +4,13 @@
  * with a fleet that goes on sending, and two dashboards.
  */
 import { parseArgs } from "node:util";
-import { formatCurl, runQuery } from "./answers.js";
 import { archive } from "./archive.js";
 import { createClient, type DemoClient } from "./client.js";
+import { createDemoQueries } from "./demo-queries.js";
 import { publishYear, settled } from "./edge-node.js";
-import { keepLiving } from "./kept.js";
 import { createProgressLine, thousands } from "./print.js";
-import { createDemoQueries } from "./questions.js";
+import { formatCurl, runQuery } from "./run-query.js";
+import { keepLiving } from "./saved-demo.js";
 import { type DemoService, givenService, startDemoService } from "./service.js";
 import { createStation, type Station } from "./station.js";
 import { readYear } from "./weather.js";

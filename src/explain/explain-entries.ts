@@ -8,7 +8,7 @@ import {
   payloadOfEntry,
 } from "../../ingest/envelopes/entries.js";
 import { type EntryMessage, findReplaced } from "../../ingest/envelopes/replaced.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { devicesBelow } from "../../store/metadata/devices/ingest.js";
 import { explainPayload } from "./explain-payload.js";

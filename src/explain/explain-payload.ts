@@ -1,12 +1,13 @@
 /** Explains a payload: the form, its points, the refused values and how to fix them. */
+
+import { writeJson } from "../../ingest/decode/exact-numbers.js";
 import { type Explained, explainMessage, type FormName, type Refused } from "../../ingest/decode/explain.js";
 import { faultText, findJsonFault, type JsonFault } from "../../ingest/decode/json-fault.js";
 import type { DecodableMessage, DecodeRules } from "../../ingest/decode/points.js";
 import { nearestName } from "../../ingest/decode/suggest.js";
-import { writeJson } from "../../ingest/decode/whole.js";
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { toShownValue } from "../../query/newest.js";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { explainedReasons } from "./reason-texts.js";
 import { isTimeKey } from "./time-keys.js";
 

@@ -7,8 +7,8 @@ import {
 } from "../../ingest/transports/http/requests/body-reader.js";
 import { parseCoding } from "../../ingest/transports/http/requests/content-coding.js";
 import type { Reservation } from "../../store/lib/reservation.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { createSemaphore } from "../../store/lib/semaphore.js";
-import { nextTurn } from "../../store/lib/turns.js";
 import { ApiError } from "./errors.js";
 import { measureJSONCost } from "./json-cost.js";
 import { requireShallow } from "./json-depth.js";

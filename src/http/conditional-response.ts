@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { createSemaphore } from "../../store/lib/semaphore.js";
-import { createSlice } from "../../store/lib/turns.js";
 import { chunksOfTexts, createByteStream, isLong, jsonTexts, keyPieces } from "./json-stream.js";
 import { jsonType, type RouteAnswer } from "./route.js";
 

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { withoutControls } from "../../store/lib/control-characters.js";
 import { readInteger, readNumber } from "../../store/lib/number-text.js";
-import { inWords, meant } from "../config/words.js";
+import { inWords, meant } from "../config/validation-texts.js";
 import { ApiError, invalid } from "./errors.js";
 import { isShallow, tooDeep } from "./json-depth.js";
 

@@ -1,4 +1,4 @@
-import { createPacer } from "../../store/lib/turns.js";
+import { createPacer } from "../../store/lib/scheduling.js";
 import { inChunks } from "./chunks.js";
 
 /**

@@ -1,6 +1,6 @@
 /** Pages of a list, and the ids that a removal names. */
 import { z } from "@hono/zod-openapi";
-import { createSlice } from "../../store/lib/turns.js";
+import { createSlice } from "../../store/lib/scheduling.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
 import type { Page, PageRequest } from "../../store/metadata/db/table.js";
 import { ApiError, invalid } from "./errors.js";

@@ -1,10 +1,10 @@
 /** The description of a route, for both the server and the reference. */
 import type { z } from "@hono/zod-openapi";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
-import type { Making, Reservation } from "./answer-room.js";
 import type { RequestBody } from "./body.js";
 import type { Access, ApiCaller } from "./caller.js";
 import type { ErrorCode } from "./errors.js";
+import type { Making, Reservation } from "./response-budget.js";
 import type { Writing } from "./writing.js";
 
 export const jsonType = "application/json; charset=utf-8";

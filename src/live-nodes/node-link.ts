@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { asError } from "../../store/lib/errors.js";
 import { retryDelays } from "../../store/lib/retry.js";
-import { createYielder } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/scheduling.js";
 import {
   eventLine,
   type LivePlace,

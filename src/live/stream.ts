@@ -2,12 +2,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import type { TenantSubscription } from "../../ingest/live/tenant-feed.js";
-import { createPacer } from "../../store/lib/turns.js";
+import { createPacer } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { ProductCatalog } from "../devices/catalog.js";
 import { chunkBytesMax, inChunks } from "../http/chunks.js";
+import { createEventWriter, frame } from "./event-writer.js";
 import { type LiveScope, type RequestedScope, renewScope } from "./scope.js";
-import { createEventWriter, frame } from "./teller.js";
 
 interface StreamDeps {
   readonly catalog: ProductCatalog;

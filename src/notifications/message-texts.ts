@@ -1,7 +1,7 @@
 /** The texts of a message that has no template, in Chinese and in English. */
 import { storedZone, type Zone } from "../../query/zone.js";
 import type { Language } from "../../store/metadata/notifications/contact-points.js";
-import { alertInEnglish } from "../http/alert-words.js";
+import { alertInEnglish } from "../http/alert-text.js";
 import { labels } from "../http/writing.js";
 import { createStamp } from "../views/context.js";
 import type { AlertInMessage, AlertMessage } from "./alert-message.js";

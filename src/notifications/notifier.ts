@@ -1,5 +1,5 @@
 import { addCount, type Meter } from "../../ingest/meter.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import type { Vault } from "../../store/metadata/db/secrets.js";
 import { tenantsOfOutbox } from "../../store/metadata/notifications/alert-outbox.js";
@@ -23,8 +23,8 @@ import { type AlertMessage, sampleMessage } from "./alert-message.js";
 import { assignAlerts } from "./assign-alerts.js";
 import { createMessageDeliveries } from "./deliver.js";
 import { createMailQuota } from "./mail-quota.js";
+import { notifyGroups } from "./notify-groups.js";
 import { renderMessage, type Senders, sendMessage } from "./send-message.js";
-import { notifyGroups } from "./tell-groups.js";
 import { createTemplateRenderer, previewMsMax } from "./templates.js";
 
 /** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */

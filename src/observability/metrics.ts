@@ -15,7 +15,7 @@ import {
   policyRefusals,
 } from "../../ingest/meter.js";
 import { type DamageLog, damageParts } from "../../store/files/damage.js";
-import { type Follower, followers } from "../../store/journal/set-aside.js";
+import { type Follower, followers } from "../../store/journal/dead-letters.js";
 import { contactTypes } from "../../store/metadata/notifications/contact-points.js";
 import { type ClockJump, clockJumps } from "./clock-watch.js";
 import { type Histogram, type Labels, samples } from "./prometheus.js";

@@ -7,8 +7,8 @@ import {
 import type { LiveFeed } from "../../ingest/live/feed.js";
 import { addCount, type Meter } from "../../ingest/meter.js";
 import type { DamageLog } from "../../store/files/damage.js";
+import type { Follower } from "../../store/journal/dead-letters.js";
 import type { Journal } from "../../store/journal/journal.js";
-import type { Follower } from "../../store/journal/set-aside.js";
 import type { ClockJump } from "./clock-watch.js";
 import { createJournalLag, type JournalLag } from "./journal-lag.js";
 import type { Logger } from "./log.js";

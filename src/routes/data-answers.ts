@@ -2,9 +2,9 @@
 import { answerValuesMax } from "../../query/metrics.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { Reservation } from "../http/answer-room.js";
 import { invalid } from "../http/errors.js";
 import { Column } from "../http/json-stream.js";
+import type { Reservation } from "../http/response-budget.js";
 import type { ChartRequest } from "./data-query.js";
 import type { AppDeps } from "./deps.js";
 

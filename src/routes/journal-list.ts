@@ -4,7 +4,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { type Page, type PageRequest, stamps, time } from "../../store/metadata/db/table.js";
 import { deviceNames } from "../../store/metadata/devices/names.js";
 import { readLogScope, rowFilters } from "../http/log-scope.js";
-import { listAcrossNodes } from "../journal-lists/list-of-nodes.js";
+import { listAcrossNodes } from "../journal-lists/cluster-list.js";
 import { type ListedRecords, type ListQuery, ownList } from "../journal-lists/own-list.js";
 import type { LogRow } from "../views/events.js";
 import type { AppDeps } from "./deps.js";

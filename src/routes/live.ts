@@ -5,7 +5,7 @@ import { StoreError } from "../../store/lib/errors.js";
 import type { ApiCaller } from "../http/caller.js";
 import { ApiError, invalid } from "../http/errors.js";
 import { eventStream } from "../http/event-stream.js";
-import { RemoteShard } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/remote-shard.js";
 import { type Route, route } from "../http/route.js";
 import { messagesPerSecondMax } from "../live/sample.js";
 import { openScope, type RequestedScope, streamDevicesMax, streamMembersMax } from "../live/scope.js";

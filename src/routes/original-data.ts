@@ -4,10 +4,10 @@ import { originalData } from "../../query/original.js";
 import { timeWriters } from "../../query/time-text.js";
 import { type DataPoint, toSeriesKind } from "../../store/metadata/products/data-points.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { Reservation } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { Column } from "../http/json-stream.js";
 import { inParallel } from "../http/parallel.js";
+import type { Reservation } from "../http/response-budget.js";
 import type { RouteAnswer } from "../http/route.js";
 import { originalForm } from "../import-export/points/export-plan.js";
 import {

@@ -9,11 +9,11 @@ import {
   type PageRequest,
   resolveIDs,
 } from "../../store/metadata/db/table.js";
-import type { Making } from "../http/answer-room.js";
 import type { ApiCaller } from "../http/caller.js";
 import type { ErrorCode } from "../http/errors.js";
 import { listQuery, pageRequest, refusedParameters, refuseParameters } from "../http/list-query.js";
 import { idsQuery, idTexts, only, pageAnswer } from "../http/paging.js";
+import type { Making } from "../http/response-budget.js";
 import { type Route, route, type Variant } from "../http/route.js";
 import { idParams, pageSchema } from "../http/schemas.js";
 import type { Writing } from "../http/writing.js";

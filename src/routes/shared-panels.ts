@@ -14,9 +14,9 @@ import {
   sharedRange,
 } from "../dashboards/shared.js";
 import type { ProductModel } from "../devices/catalog.js";
-import type { Reservation } from "../http/answer-room.js";
 import { conditionalAnswer } from "../http/conditional-response.js";
 import { ApiError, invalid } from "../http/errors.js";
+import type { Reservation } from "../http/response-budget.js";
 import type { RouteAnswer, Variant } from "../http/route.js";
 import type { Writing } from "../http/writing.js";
 import { alertForms } from "./alerts.js";

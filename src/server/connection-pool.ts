@@ -7,8 +7,8 @@ import { addCount, type HttpEndReason, type Meter } from "../../ingest/meter.js"
 import type { IncomingSocket } from "../../ingest/transports/sockets/incoming-socket.js";
 import type { RequestBudget } from "../http/request-budget.js";
 import { HttpConnection, type HttpTimes } from "./http-connection.js";
-import type { RequestScheduler } from "./request-turns.js";
-import type { Unread } from "./unread.js";
+import type { RequestScheduler } from "./request-scheduler.js";
+import type { Unread } from "./unread-bodies.js";
 
 /** The open connections, with or without TLS. */
 interface ConnectionPool {

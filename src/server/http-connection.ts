@@ -6,11 +6,11 @@ import type { Admitted } from "../../ingest/access/admission.js";
 import type { ClientCertificate } from "../../ingest/access/credentials.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { Reservation } from "../../store/lib/reservation.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import type { RequestBudget, RequestHolder } from "../http/request-budget.js";
 import { removeBasePath } from "./base-path.js";
 import { HeadCutter } from "./head-piece.js";
-import { type RequestScheduler, requestLane } from "./request-turns.js";
+import { type RequestScheduler, requestLane } from "./request-scheduler.js";
 
 /** How long a connection may take for each thing that it owes, in milliseconds. */
 export interface HttpTimes {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Admitted, createAdmission } from "../../ingest/access/admission.js";
-import { readClientAddress } from "../../ingest/access/client-of.js";
+import { readClientAddress } from "../../ingest/access/client-address.js";
 import { createProxies } from "../../ingest/access/proxies.js";
 import type { Meter } from "../../ingest/meter.js";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
@@ -17,9 +17,9 @@ import type { HttpTimes } from "./http-connection.js";
 import { createHttp1Server } from "./http1-server.js";
 import { createRelayedServer } from "./relayed-requests.js";
 import { createRequestHandling, type Fetch } from "./request-handling.js";
-import { createRequestScheduler } from "./request-turns.js";
+import { createRequestScheduler } from "./request-scheduler.js";
 import { createSecurePort, type SecurePortDeps } from "./secure-port.js";
-import { createUnread } from "./unread.js";
+import { createUnread } from "./unread-bodies.js";
 
 /** The HTTP listeners. */
 export interface HttpListener {

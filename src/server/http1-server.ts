@@ -6,7 +6,7 @@ import { createFedServer } from "./fed-server.js";
 import { HttpConnection } from "./http-connection.js";
 import type { RequestHandling } from "./request-handling.js";
 import { toOriginForm } from "./request-target.js";
-import type { Unread } from "./unread.js";
+import type { Unread } from "./unread-bodies.js";
 
 const headerBytesMax = 64 * 1024;
 

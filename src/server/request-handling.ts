@@ -4,9 +4,9 @@ import { getRequestListener } from "@hono/node-server";
 import type { HttpPeer } from "../../ingest/transports/http/peer.js";
 import type { HttpTransport } from "../../ingest/transports/http/transport.js";
 import { removeBasePath } from "./base-path.js";
-import { setPeer } from "./peers.js";
-import { type RequestScheduler, requestLane } from "./request-turns.js";
-import type { Unread } from "./unread.js";
+import { setPeer } from "./http-peers.js";
+import { type RequestScheduler, requestLane } from "./request-scheduler.js";
+import type { Unread } from "./unread-bodies.js";
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 

@@ -4,7 +4,7 @@ import type { Zone } from "../../query/zone.js";
 import { createBackupFolder, isMountPoint } from "../backup/backup-folder.js";
 import { createBackupJobs } from "../backup/backup-jobs.js";
 import { type Backups, openBackups } from "../backup/backups.js";
-import { failureText } from "../backup/words.js";
+import { failureText } from "../backup/failure-text.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { Status } from "../observability/status.js";

@@ -18,7 +18,7 @@ import { createConditions } from "../alerts/conditions.js";
 import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
-import type { DeadLetterManager } from "./aside.js";
+import type { DeadLetterManager } from "./dead-letters.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { measureTime, ofShard } from "./series.js";
 import type { Shard } from "./shard.js";

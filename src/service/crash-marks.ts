@@ -1,12 +1,12 @@
 /** Stores which records are in work, and which are dead letters because they end the process. */
 import { join } from "node:path";
-import type { IsolationPace } from "../../ingest/followers/narrowing.js";
+import type { IsolationPace } from "../../ingest/followers/crash-isolation.js";
 import {
   type DeadLetter,
   type DeadLetters,
   type Follower,
   openDeadLetters,
-} from "../../store/journal/set-aside.js";
+} from "../../store/journal/dead-letters.js";
 import { openWorkMark, type WorkMark } from "../../store/journal/work-mark.js";
 
 export interface CrashMarks {

@@ -5,7 +5,7 @@
 import type { EventLog } from "../../store/events/events.js";
 import type { Journal } from "../../store/journal/journal.js";
 import type { Segment } from "../../store/journal/segment.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import type { Config } from "../config/config.js";
 import type { Logger } from "../observability/log.js";
 import type { SessionSnapshots } from "./session-snapshots.js";

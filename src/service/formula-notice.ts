@@ -1,6 +1,6 @@
 import { compileFormula, storedFormulaOptions } from "../../query/formula/formula.js";
 import { constantNames } from "../../query/formula/parse.js";
-import { forEachInSlices } from "../../store/lib/turns.js";
+import { forEachInSlices } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   endFormulaNotice,

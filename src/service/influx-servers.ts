@@ -7,8 +7,8 @@ import { keepInfluxBucket, keepInfluxCount, keepInfluxShards } from "../../store
 import { type InfluxState, InfluxUnavailable } from "../../store/series/influx/health.js";
 import { type InfluxSeriesOptions, openInfluxSeriesStore } from "../../store/series/influx/open.js";
 import type { SeriesStore } from "../../store/series/series.js";
-import { createShardedSeries } from "../../store/series/several/open.js";
-import type { SeriesPlaces } from "../../store/series/several/places.js";
+import { createShardedSeries } from "../../store/series/sharded/open.js";
+import type { SeriesPlaces } from "../../store/series/sharded/places.js";
 import { type Config, ConfigError } from "../config/config.js";
 import type { InfluxSettings } from "../config/influx.js";
 import type { Logger } from "../observability/log.js";

@@ -4,7 +4,7 @@ import type { Clock } from "../../store/lib/clock.js";
 import type { NeighbourNodes } from "../cluster/neighbours.js";
 import { createFigures, type ReadFigures } from "../live/figures.js";
 import { createLiveWatch, type LiveWatch } from "../live/watch.js";
-import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/feed-of-nodes.js";
+import { createFeedOfNodes, type FeedOfNodes } from "../live-nodes/cluster-feed.js";
 import type { Logger } from "../observability/log.js";
 import type { Pipelines } from "./pipelines.js";
 import type { Storage } from "./storage.js";

@@ -1,5 +1,5 @@
 import type { ByShard } from "../../ingest/directory/by-shard.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import {
   removeOldestControlLogs,
   tenantsOverLogBytes,
@@ -10,10 +10,10 @@ import type { Db } from "../../store/metadata/db/db.js";
 import type { SeriesStore } from "../../store/series/series.js";
 import { createAlertRetention } from "../alerts/alert-retention.js";
 import { every } from "../background/every.js";
-import { createRetentionHold, type HoldOwner, type RetentionHold } from "../background/hold.js";
 import { logRemoved } from "../background/log-removed.js";
 import { createRemovals, type RemovalCounts } from "../background/removals.js";
 import type { RetentionClock } from "../background/retention-clock.js";
+import { createRetentionHold, type HoldOwner, type RetentionHold } from "../background/retention-hold.js";
 import type { Config } from "../config/config.js";
 import { keepReserve } from "../host/reserve.js";
 import { saveTrustedTime } from "../host/trusted-time.js";

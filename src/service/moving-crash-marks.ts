@@ -2,7 +2,7 @@
  * What is known of records that end the process, where shards move: it is in the metadata, for the node that takes the
  * shard of one that has ended.
  */
-import { createDeadLetters } from "../../store/journal/set-aside.js";
+import { createDeadLetters } from "../../store/journal/dead-letters.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { noWork, readWork, type Work, type WorkMark } from "../../store/journal/work-mark.js";
 import { asError, StoreError } from "../../store/lib/errors.js";

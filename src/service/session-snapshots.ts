@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import type { Journal } from "../../store/journal/journal.js";
 import { StoreError } from "../../store/lib/errors.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import { appendSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 

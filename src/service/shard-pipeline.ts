@@ -9,7 +9,7 @@ import type { Config } from "../config/config.js";
 import type { HistoryGate } from "../import-export/points/gate.js";
 import type { Status } from "../observability/status.js";
 import { type Consumers, startConsumers } from "./consumers.js";
-import type { ShardPublisher } from "./live-telling.js";
+import type { ShardPublisher } from "./live-publisher.js";
 import type { Shard } from "./shard.js";
 import type { Storage } from "./storage.js";
 

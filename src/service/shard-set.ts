@@ -3,7 +3,7 @@ import { type OpenShards, openShards, type ShardHolders } from "../../ingest/dir
 import { settleIssued } from "../commands/issued.js";
 import type { Config } from "../config/config.js";
 import type { Status } from "../observability/status.js";
-import { createShardPublisher, type LivePublisher, type TakenOver } from "./live-telling.js";
+import { createShardPublisher, type LivePublisher, type TakenOver } from "./live-publisher.js";
 import type { Shard } from "./shard.js";
 import { refuseFullDisk } from "./shard-files.js";
 import { type ConsumersStart, createShardPipeline, type ShardPipeline } from "./shard-pipeline.js";

@@ -30,7 +30,7 @@ import type { Receipts } from "../commands/receipts.js";
 import { ConfigError } from "../config/config.js";
 import { shardDir } from "../host/shard-folders.js";
 import { spareBytes } from "../http/disk-space.js";
-import type { DeadLetterManager } from "./aside.js";
+import type { DeadLetterManager } from "./dead-letters.js";
 import type { JournalLogs } from "./journal-log.js";
 import type { MetadataLayer } from "./metadata-layer.js";
 import { createSessionSnapshots, isFarBehind, type SessionSnapshots } from "./session-snapshots.js";

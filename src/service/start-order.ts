@@ -1,4 +1,4 @@
-import type { Follower } from "../../store/journal/set-aside.js";
+import type { Follower } from "../../store/journal/dead-letters.js";
 
 export type StartOrder = ReturnType<typeof createStartOrder>;
 

@@ -1,5 +1,5 @@
 import type { Alert } from "../../store/metadata/alerts/alerts.js";
-import { alertInEnglish } from "../http/alert-words.js";
+import { alertInEnglish } from "../http/alert-text.js";
 import type { Labelled } from "./context.js";
 
 export function currentAlert(alert: Alert, { stamp, label, language }: Labelled) {

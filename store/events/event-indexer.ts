@@ -1,7 +1,7 @@
 import { createFileThread } from "../file-threads/file-thread.js";
 import type { Damage } from "../files/damage.js";
 import { StoreError } from "../lib/errors.js";
-import { createLock } from "../lib/turns.js";
+import { createLock } from "../lib/scheduling.js";
 import type { IndexCalls, IndexEvent, IndexRequest } from "./index-calls.js";
 
 /** The requests of one index file. */

@@ -2,7 +2,7 @@
 
 import type { JournalRecord } from "../journal/record.js";
 import { contentBytes, copyRecord } from "../journal/record-codecs.js";
-import { createSlice } from "../lib/turns.js";
+import { createSlice } from "../lib/scheduling.js";
 import { createPageBudget } from "../metadata/db/page-bytes.js";
 import type { Log } from "./event-postings.js";
 import { type EventSource, type ReceivedSpan, reaching } from "./event-source.js";

@@ -1,6 +1,6 @@
 import type { JournalRecord } from "../journal/record.js";
 import { shardOfID } from "../journal/shard-ids.js";
-import { createPacer } from "../lib/turns.js";
+import { createPacer } from "../lib/scheduling.js";
 import type { EventLogReading } from "./events.js";
 import { byReceipt, mergeNewest } from "./merge-newest.js";
 import { type MergeBounds, mergeBounds, pageOfMerged } from "./merged-pages.js";

@@ -1,4 +1,4 @@
-import { createPacer, createSlice } from "../lib/turns.js";
+import { createPacer, createSlice } from "../lib/scheduling.js";
 import { stepRecords } from "./event-pages.js";
 import type { EventRow, EventSequence } from "./event-sequence.js";
 

@@ -6,8 +6,8 @@ import type { Damage } from "../files/damage.js";
 import { isDamage } from "../files/database-faults.js";
 import { openOrRemake, quarantineFile } from "../files/database-file.js";
 import { asError, StoreError } from "../lib/errors.js";
+import { createPacer } from "../lib/scheduling.js";
 import { singleFlight } from "../lib/single-flight.js";
-import { createPacer } from "../lib/turns.js";
 import {
   countsBySegment,
   indexedSegments,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { nextTurn } from "../lib/turns.js";
+import { nextTurn } from "../lib/scheduling.js";
 
 /** What holds a file open: a client of libSQL, or a database of its engine. */
 interface Closable {

@@ -1,4 +1,4 @@
-import { nextTurn } from "../lib/turns.js";
+import { nextTurn } from "../lib/scheduling.js";
 import {
   decodeFrame,
   encodeFrame,

@@ -1,14 +1,14 @@
 import type { Damage } from "../files/damage.js";
 import { asError, StoreError } from "../lib/errors.js";
-import { nextTurn } from "../lib/turns.js";
+import { nextTurn } from "../lib/scheduling.js";
 import { type Batch, createBatches } from "./batch.js";
 import { createCommitWaiters } from "./commit-waiters.js";
 import { frameBytesMax, type RecordPeek } from "./frame.js";
-import { createRetryingWriter } from "./patient-writer.js";
 import { type JournalReader, openJournalReader } from "./reader.js";
 import type { JournalInput } from "./record.js";
 import { toFrameInput } from "./record-codecs.js";
 import { journalDamage, recoverJournal } from "./recover.js";
+import { createRetryingWriter } from "./retrying-writer.js";
 import { recordBytesLimit } from "./scan.js";
 import type { Segment } from "./segment.js";
 import { keepOnDisk, type SegmentKeeping } from "./segment-keeping.js";

@@ -1,4 +1,4 @@
-import { nextTurn } from "../lib/turns.js";
+import { nextTurn } from "../lib/scheduling.js";
 import type { Db } from "./db/db.js";
 
 /** Points still to be removed: those of a deleted device (deviceID) or of a deleted data point (field). */

@@ -1,4 +1,4 @@
-import { mapInSlices } from "../lib/turns.js";
+import { mapInSlices } from "../lib/scheduling.js";
 import type { Db } from "./db/db.js";
 import { listRows } from "./db/list-rows.js";
 import { formatBytesSql } from "./db/page-bytes.js";

@@ -1,5 +1,5 @@
 import type { Client } from "@libsql/client";
-import { createSlice } from "../lib/turns.js";
+import { createSlice } from "../lib/scheduling.js";
 import type { MessageRow, SavedRows } from "./session-rows.js";
 
 /** Rows of one question. */

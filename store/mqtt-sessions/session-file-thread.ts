@@ -1,5 +1,5 @@
 import { createFileThread, type FileCalls, type RunningThread } from "../file-threads/file-thread.js";
-import { createSlice } from "../lib/turns.js";
+import { createSlice } from "../lib/scheduling.js";
 import { type PackedStatement, pack } from "./packed-statement.js";
 import type { SessionStatement } from "./statements.js";
 

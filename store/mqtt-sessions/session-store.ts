@@ -8,7 +8,7 @@ import { openOrRemake, quarantineFile } from "../files/database-file.js";
 import { syncFolder } from "../journal/segment.js";
 import { StoreError } from "../lib/errors.js";
 import { retryUntil } from "../lib/retry.js";
-import { createLock } from "../lib/turns.js";
+import { createLock } from "../lib/scheduling.js";
 import { readSavedRows } from "./read-rows.js";
 import { openSessionFile, readSavedID } from "./session-file.js";
 import { createSessionFileThread, type SessionFileThread } from "./session-file-thread.js";

@@ -1,6 +1,6 @@
 import { chunkBytesMax, inChunks } from "../../src/http/chunks.js";
 import { eventStream } from "../../src/http/event-stream.js";
-import { createPacer, createSlice } from "../../store/lib/turns.js";
+import { createPacer, createSlice } from "../../store/lib/scheduling.js";
 import { assert, suite, until } from "../suite.js";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);

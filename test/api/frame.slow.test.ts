@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { Hono } from "hono";
-import { createResponseBudget } from "../../src/http/answer-room.js";
 import { conditionalAnswer } from "../../src/http/conditional-response.js";
 import { ApiError } from "../../src/http/errors.js";
 import { mountRoutes } from "../../src/http/frame.js";
-import { OwnerLost, RemoteShard } from "../../src/http/kept-elsewhere.js";
+import { OwnerLost, RemoteShard } from "../../src/http/remote-shard.js";
 import { createRequestBudget } from "../../src/http/request-budget.js";
+import { createResponseBudget } from "../../src/http/response-budget.js";
 import { route } from "../../src/http/route.js";
 import { createSessionCookies } from "../../src/http/session-cookie.js";
 import { createWritings } from "../../src/http/writing.js";

@@ -7,9 +7,9 @@ import { createRequestBudget, type RequestBudget } from "../../src/http/request-
 import { createLogger } from "../../src/observability/log.js";
 import { inertDeps } from "../../src/reference/stub-dependencies.js";
 import { HttpConnection } from "../../src/server/http-connection.js";
+import { findPeer } from "../../src/server/http-peers.js";
 import { type HttpListener, type HttpListenerDeps, listenHttp } from "../../src/server/http-server.js";
-import { findPeer } from "../../src/server/peers.js";
-import { requestLane } from "../../src/server/request-turns.js";
+import { requestLane } from "../../src/server/request-scheduler.js";
 import { assert, suite, type Test, until } from "../suite.js";
 import { worldSuite } from "../world.js";
 

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
-import { openDeadLetters } from "../../store/journal/set-aside.js";
+import { openDeadLetters } from "../../store/journal/dead-letters.js";
 import { makeDataPoint, makeDevice, makeGateway, makeProduct, makeStream, unique } from "../factories.js";
 import { provision, startService } from "../flow/support.js";
 import { journalRecord } from "../store/journal/support.js";

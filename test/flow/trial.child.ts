@@ -1,9 +1,9 @@
 /** Trials of records in a process whose threads are poisoned too; prints the verdicts. */
 
 import { runTrial } from "../../src/service/trial/trial.js";
+import type { Follower } from "../../store/journal/dead-letters.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { encodedRecord } from "../../store/journal/record-codecs.js";
-import type { Follower } from "../../store/journal/set-aside.js";
 import { earliestTime } from "../../store/lib/time-range.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";
 import { journalRecord } from "../store/journal/support.js";

@@ -1,5 +1,5 @@
 /** What waits and what is kept has a bound for each tenant, and costs the others nothing. */
-import { notifyGroups } from "../../src/notifications/tell-groups.js";
+import { notifyGroups } from "../../src/notifications/notify-groups.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import {
   holdLease,

@@ -1,6 +1,6 @@
 /** What waits to be assigned to routes outlives what it is about. */
 import { assignAlerts } from "../../src/notifications/assign-alerts.js";
-import { notifyGroups } from "../../src/notifications/tell-groups.js";
+import { notifyGroups } from "../../src/notifications/notify-groups.js";
 import { openDb } from "../../store/metadata/db/db.js";
 import { migrations, schemaVersion } from "../../store/metadata/db/migrations.js";
 import { alertOutboxSchema } from "../../store/metadata/db/schema-alert-outbox.js";

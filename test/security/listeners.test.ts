@@ -93,7 +93,7 @@ const sites: Readonly<Record<string, readonly Listener[]>> = {
   "src/server/http1-server.js: on request": overHttp,
   "src/server/http1-server.js: emit request": overHttp,
   "src/server/http1-server.js: on upgrade": overHttp,
-  "src/server/unread.js: on connect": overHttp,
+  "src/server/unread-bodies.js: on connect": overHttp,
   "ingest/transports/websocket/transport.js: WebSocketServer of ws": overHttp,
   "ingest/transports/mqtt/listeners/listener.js: createServer of node:net": overMqtt,
   "ingest/transports/mqtt/listeners/listener.js: listen": overMqtt,

@@ -6,7 +6,7 @@
  *
  * What bounds them, by file; where a file has several loops, the weakest reason:
  *
- * - `yields`: those that may be long let others in between their steps by store/lib/turns.ts; the file takes it from there.
+ * - `yields`: those that may be long let others in between their steps by store/lib/scheduling.ts; the file takes it from there.
  * - `awaits`: each step, over a page, a piece or a portion of bounded size, waits for a store, a thread, a disk or a peer.
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
  * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
@@ -37,17 +37,17 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/backup/backup": [5, "startup"],
   "src/backup/copy-shards": [3, "startup"],
   "src/backup/copying": [3, "startup"],
-  "src/cluster/seat": [1, "awaits"],
+  "src/cluster/leader-lease": [1, "awaits"],
   "src/brokers/local-shard": [1, "awaits"],
   "src/brokers/shard-queue": [8, "limit: receiveMaximum"],
   "src/brokers/take-for-follower": [1, "awaits"],
-  "src/cluster/ask-node": [1, "constant"],
+  "src/cluster/forward-request": [1, "constant"],
   "src/live/figures": [1, "limit: nodesMax"],
-  "src/live-nodes/answer-node": [3, "yields"],
-  "src/live-nodes/feed-of-nodes": [4, "limit: chunkBytesMax"],
+  "src/live-nodes/node-responder": [3, "yields"],
+  "src/live-nodes/cluster-feed": [4, "limit: chunkBytesMax"],
   "src/live-nodes/lines": [2, "awaits"],
   "src/live-nodes/node-link": [4, "yields"],
-  "src/service/live-telling": [3, "constant"],
+  "src/service/live-publisher": [3, "constant"],
   "src/service/shard-pipeline": [1, "awaits"],
   "src/commands/node-calls": [2, "yields"],
   "src/cluster/link-watch": [2, "yields"],
@@ -75,7 +75,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/demo/fleet": [4, "startup"],
   "src/demo/history": [4, "startup"],
   "src/demo/import-points": [1, "startup"],
-  "src/demo/kept": [1, "startup"],
+  "src/demo/saved-demo": [1, "startup"],
   "src/demo/lanes": [1, "startup"],
   "src/demo/simulated-device": [1, "startup"],
   "src/demo/simulator": [1, "startup"],
@@ -113,7 +113,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/notifications/mute-windows": [3, "limit: muteWindowsMax"],
   "src/notifications/notifier": [3, "awaits"],
   "src/notifications/renderer.worker": [1, "worker"],
-  "src/notifications/tell-groups": [2, "yields"],
+  "src/notifications/notify-groups": [2, "yields"],
   "src/routes/alert-matcher": [1, "constant"],
   "src/routes/shared-panels": [3, "awaits"],
   "store/metadata/devices/place-grid": [1, "constant"],
@@ -131,7 +131,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/clients/polled-inbox": [2, "limit: looksMax"],
   "ingest/clients/waiting-for-disk": [3, "taken"],
   "ingest/directory/by-shard": [6, "limit: depthMax"],
-  "ingest/directory/carried": [1, "constant"],
+  "ingest/directory/descendants": [1, "constant"],
   "ingest/directory/shard-waits": [2, "constant"],
   "ingest/transports/http/influx/line-protocol": [9, "limit: lineCharactersMax"],
   "ingest/transports/http/influx/line-values": [1, "limit: lineCharactersMax"],
@@ -178,7 +178,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/decode/points": [4, "limit: payloadBytesMax"],
   "ingest/decode/raw-member": [3, "limit: lineBytesMax"],
   "ingest/decode/senml": [6, "limit: payloadBytesMax"],
-  "ingest/decode/whole": [9, "limit: payloadBytesMax"],
+  "ingest/decode/exact-numbers": [9, "limit: payloadBytesMax"],
   "ingest/directory/entry-cache": [3, "limit: devicesMax"],
   "ingest/directory/entry-loader": [3, "awaits"],
   "ingest/directory/feed": [3, "yields"],
@@ -198,7 +198,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/explain/explain-entries": [2, "yields"],
   "ingest/decode/suggest": [3, "limit: keyCharactersMax"],
   "src/live/stream": [1, "yields"],
-  "src/live/teller": [3, "limit: chunkBytesMax"],
+  "src/live/event-writer": [3, "limit: chunkBytesMax"],
   "src/live/watch": [3, "awaits"],
   "src/live/watch-alerts": [2, "limit: watchedMax"],
   "src/live/watch-commands": [2, "limit: watchedMax"],
@@ -207,7 +207,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "ingest/messages/platform-subscriptions": [2, "limit: platformBytesMax"],
   "ingest/policies": [2, "limit: levelsMax"],
   "ingest/directory/presence": [5, "awaits"],
-  "ingest/access/proven": [1, "constant"],
+  "ingest/access/verified-logins": [1, "constant"],
   "ingest/access/proxies": [1, "limit: headerBytesMax"],
   "ingest/consumers/redecode": [2, "yields"],
   "ingest/consumers/redecode-compare": [6, "limit: readPointsMax"],
@@ -274,7 +274,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/alerts/backtest-rule": [1, "awaits"],
   "ingest/alerts/backtest": [2, "limit: operandsMax"],
   "query/formula/spelling": [1, "constant"],
-  "query/formula/signs": [4, "limit: formulaCharactersMax"],
+  "query/formula/signed-numbers": [4, "limit: formulaCharactersMax"],
   "query/metrics": [1, "awaits"],
   "query/newest": [3, "limit: textsAtOnce"],
   "query/original": [2, "limit: answerValuesMax"],
@@ -317,7 +317,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/import-export/points/transport": [1, "awaits"],
   "src/import-export/points/values": [1, "limit: batchPointsMax"],
   "src/import-export/points/write-rows": [8, "worker"],
-  "src/http/answer-room": [1, "limit: pageBytesMax"],
+  "src/http/response-budget": [1, "limit: pageBytesMax"],
   "src/http/credential-cache": [3, "taken"],
   "src/http/json-cost": [2, "limit: jsonBytesMax"],
   "src/http/chunks": [2, "limit: chunkBytesMax"],
@@ -372,8 +372,8 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "src/routes/product-ref": [1, "limit: idsMax"],
   "src/routes/shown-devices": [2, "awaits"],
   "src/routes/users": [1, "limit: idsMax"],
-  "src/service/aside": [4, "constant"],
-  "src/journal-lists/list-of-nodes": [3, "limit: rowsMax"],
+  "src/service/dead-letters": [4, "constant"],
+  "src/journal-lists/cluster-list": [3, "limit: rowsMax"],
   "src/service/journal-log": [1, "startup"],
   "src/server/connection-pool": [3, "limit: connectionsMax"],
   "src/service/server-identity": [3, "constant"],
@@ -417,7 +417,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/db/connection/exit-gates": [2, "startup"],
   "store/metadata/db/connection/local-threads": [1, "taken"],
   "store/metadata/db/connection/rows-text": [4, "yields"],
-  "store/metadata/db/guarded": [2, "taken"],
+  "store/metadata/db/fts-flush": [2, "taken"],
   "store/metadata/db/containing": [3, "limit: patternCharactersMax"],
   "store/metadata/commands/control-log-bytes": [1, "limit: rowsOfTenantMax"],
   "store/metadata/commands/control-logs": [1, "limit: changesPerWrite"],
@@ -446,7 +446,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/series-set": [2, "worker"],
   "store/series/embedded/intake": [3, "worker"],
   "store/series/embedded/memtable": [4, "worker"],
-  "store/series/embedded/mender": [1, "worker"],
+  "store/series/embedded/repair": [1, "worker"],
   "store/series/embedded/names": [1, "constant"],
   "src/backup/verify-folder": [2, "startup"],
   "store/journal/verify": [2, "startup"],
@@ -455,7 +455,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/embedded/open-files": [2, "awaits"],
   "store/series/embedded/part-list": [2, "worker"],
   "store/series/embedded/parts": [2, "worker"],
-  "store/series/embedded/questions": [2, "awaits"],
+  "store/series/embedded/queries": [2, "awaits"],
   "store/series/embedded/reader": [1, "awaits"],
   "store/series/embedded/readers": [1, "constant"],
   "store/series/embedded/registry": [1, "worker"],
@@ -494,9 +494,9 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/metadata/groups/groups": [1, "limit: pageLimitMax"],
   "store/metadata/devices/history-devices": [2, "awaits"],
   "store/metadata/db/ids": [1, "constant"],
-  "store/series/several/merge": [5, "limit: readPointsMax"],
-  "store/series/several/open": [1, "limit: batchPointsMax"],
-  "store/series/several/questions": [3, "awaits"],
+  "store/series/sharded/merge": [5, "limit: readPointsMax"],
+  "store/series/sharded/open": [1, "limit: batchPointsMax"],
+  "store/series/sharded/queries": [3, "awaits"],
   "store/metadata/devices/topmost": [2, "awaits"],
   "src/config/influx": [1, "startup"],
   "store/series/influx/point-batch": [1, "limit: batchPointsMax"],
@@ -509,7 +509,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/series/influx/lines": [3, "yields"],
   "store/series/influx/open": [1, "awaits"],
   "store/series/influx/newest": [9, "awaits"],
-  "store/series/influx/questions": [4, "awaits"],
+  "store/series/influx/queries": [4, "awaits"],
   "store/series/influx/reading": [6, "awaits"],
   "store/series/influx/removal": [5, "awaits"],
   "store/series/influx/retention": [1, "awaits"],
@@ -527,7 +527,7 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/journal/journal": [3, "yields"],
   "store/journal/batch": [6, "yields"],
   "store/journal/commit-waiters": [1, "taken"],
-  "store/journal/patient-writer": [1, "awaits"],
+  "store/journal/retrying-writer": [1, "awaits"],
   "store/journal/record-buffers": [1, "limit: pooledMax"],
   "store/journal/reader": [3, "awaits"],
   "store/journal/frame": [2, "limit: recordBytesLimit"],
@@ -556,13 +556,13 @@ const known: Readonly<Record<string, readonly [loops: number, bound: string]>> =
   "store/lib/record-cache": [4, "taken"],
   "store/metadata/removals": [1, "yields"],
   "store/lib/round-robin": [1, "taken"],
-  "store/journal/set-aside": [3, "taken"],
+  "store/journal/dead-letters": [3, "taken"],
   "store/metadata/db/steps": [1, "yields"],
   "store/metadata/db/search": [2, "awaits"],
   "store/metadata/db/search-rows": [3, "awaits"],
   "store/metadata/db/table": [3, "awaits"],
   "store/lib/text-bytes": [1, "limit: answerValuesMax"],
-  "store/lib/turns": [1, "yields"],
+  "store/lib/scheduling": [1, "yields"],
   "store/lib/versions": [2, "taken"],
   "store/metadata/db/write-queue": [6, "awaits"],
 };
@@ -589,7 +589,7 @@ interface Read {
   awaits: boolean;
   /** Files that it imports, also later. */
   readonly imports: string[];
-  /** What it takes from store/lib/turns. */
+  /** What it takes from store/lib/scheduling. */
   readonly turns: string[];
 }
 
@@ -612,7 +612,7 @@ function read(file: string, text: string): Read {
     const target = join(dirname(file), source);
     found.imports.push(target);
     const names = (node.specifiers ?? []) as { imported?: { name?: string } }[];
-    if (target === join("store", "lib", "turns.js"))
+    if (target === join("store", "lib", "scheduling.js"))
       found.turns.push(...names.map((one) => one.imported?.name ?? ""));
   }
   return found;
@@ -642,9 +642,9 @@ function faultOf(file: string, bound: string): string | null {
   }
   switch (bound) {
     case "yields":
-      return name === "store/lib/turns" || turns.some((one) => yielding.has(one))
+      return name === "store/lib/scheduling" || turns.some((one) => yielding.has(one))
         ? null
-        : "it takes nothing from store/lib/turns that lets others in";
+        : "it takes nothing from store/lib/scheduling that lets others in";
     case "awaits":
       return awaits ? null : "it waits for nothing";
     case "worker":
@@ -661,18 +661,18 @@ function faultOf(file: string, bound: string): string | null {
 }
 
 const advice =
-  "Look at the loops of the file. One over what comes from outside needs a bound, or lets others in by store/lib/turns.ts; then say in test/security/loops.test.ts how many there are and what bounds them.";
+  "Look at the loops of the file. One over what comes from outside needs a bound, or lets others in by store/lib/scheduling.ts; then say in test/security/loops.test.ts how many there are and what bounds them.";
 
 suite("every loop", (test) => {
   test("the looking finds loops of each kind, wherever they stand", () => {
-    const text = `import { nextTurn } from "../../store/lib/turns.js";
+    const text = `import { nextTurn } from "../../store/lib/scheduling.js";
       export class A { #b = () => { for (;;) break; }; static { while (x) y(); } }
       const f = async () => { for await (const a of b) { do { } while (a); } for (const k in o) for (const v of o); };
       const text = "for (;;) while"; // for (;;)
       all.forEach((one) => one);`;
     const found = read("ingest/sessions/any.js", text);
     assert.equal([found.loops, found.awaits, found.turns], [6, true, ["nextTurn"]]);
-    assert.equal(found.imports, [join("store", "lib", "turns.js")]);
+    assert.equal(found.imports, [join("store", "lib", "scheduling.js")]);
   });
 
   test("stands in the list, with what bounds it", () => {

@@ -30,12 +30,12 @@ const promises: Readonly<Record<string, Shown>> = {
       "requests that come together are worked off one after the other, in order",
       "what a tenant's callers leave unfinished takes nothing of another's, nor of unauthenticated clients",
     ],
-    "api/answer-room": [
+    "api/response-budget": [
       "one tenant leaves a part to others, small answers are counted and never wait, all comes back",
     ],
   },
   "4": {
-    "flow/set-aside": [
+    "flow/dead-letter-routes": [
       "it is set aside, what was around it is there, and once it does no harm it is replayed",
     ],
   },
@@ -65,7 +65,7 @@ const bounds: Readonly<Record<string, Shown>> = {
     ],
   },
   "answers that are not read yet": {
-    "api/answer-room": [
+    "api/response-budget": [
       "bytes come back as they are read, at the end, at an error and when nobody reads on",
       "one tenant leaves a part to others, small answers are counted and never wait, all comes back",
       "an answer to a device has its room at once or not at all",
@@ -74,7 +74,7 @@ const bounds: Readonly<Record<string, Shown>> = {
     "flow/held-bytes": ["a short answer that is not read is counted until it is"],
   },
   "answers made at once": {
-    "api/answer-room": [
+    "api/response-budget": [
       "answers are made some at a time; a tenant that has all its turns leaves one to others",
     ],
   },
@@ -112,7 +112,7 @@ const bounds: Readonly<Record<string, Shown>> = {
   },
   "parsing of HTTP requests": {
     "api/http-connections": ["one write of requests is parsed in pieces, each in a turn of its own"],
-    "api/request-turns": ["those that hold the loop begin in turns of their own, one client after the other"],
+    "api/request-scheduler": ["those that hold the loop begin in turns of their own, one client after the other"],
   },
   "MQTT connections": {
     "ingest/access/connection-places": [

@@ -1,7 +1,7 @@
 /** The consumers of a shard's journal start together, or not at all. */
 import { createPresence } from "../../ingest/directory/presence.js";
-import type { StartIsolation } from "../../ingest/followers/narrowing.js";
-import { noIsolation } from "../../ingest/followers/narrowing.js";
+import type { StartIsolation } from "../../ingest/followers/crash-isolation.js";
+import { noIsolation } from "../../ingest/followers/crash-isolation.js";
 import { startConsumers } from "../../src/service/consumers.js";
 import { systemClock } from "../../store/lib/clock.js";
 import { openConsumerWorld } from "../ingest/consumers/support.js";

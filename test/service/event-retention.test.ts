@@ -2,7 +2,7 @@
 import { computeCheckpoint, createEventRetention, listRemovable } from "../../src/service/event-retention.js";
 import type { Segment } from "../../store/journal/segment.js";
 import { StoreError } from "../../store/lib/errors.js";
-import { nextTurn } from "../../store/lib/turns.js";
+import { nextTurn } from "../../store/lib/scheduling.js";
 import { createStillClock } from "../clock.js";
 import { assert, suite } from "../suite.js";
 

@@ -1,9 +1,9 @@
 /** What is known of records that end a process goes with their shard. */
 import { movingCrashMarks } from "../../src/service/moving-crash-marks.js";
-import type { DeadLetter } from "../../store/journal/set-aside.js";
+import type { DeadLetter } from "../../store/journal/dead-letters.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
 import { noWork, type Work } from "../../store/journal/work-mark.js";
-import { createOwnedDb } from "../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../store/metadata/cluster/owned-db.js";
 import { takeShard } from "../../store/metadata/cluster/shard-owners.js";
 import type { Db, Statement } from "../../store/metadata/db/db.js";
 import { type ConsumerWorld, openConsumerWorld } from "../ingest/consumers/support.js";

@@ -2,8 +2,8 @@
 import { createHeldBytes } from "../../ingest/sessions/held-bytes.js";
 import { createWorkBudget } from "../../ingest/uplinks/work-budget.js";
 import { createTroubles } from "../../src/observability/status.js";
-import { createDeadLetters } from "../../src/service/aside.js";
 import { folderCrashMarks } from "../../src/service/crash-marks.js";
+import { createDeadLetters } from "../../src/service/dead-letters.js";
 import type { openShard } from "../../src/service/shard.js";
 import { createIndexThread } from "../../store/events/event-indexer.js";
 import { systemClock } from "../../store/lib/clock.js";

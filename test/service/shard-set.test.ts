@@ -1,8 +1,8 @@
 /** The shards of a process that come and go. */
-import { createLivePublisher } from "../../src/service/live-telling.js";
+import { createLivePublisher } from "../../src/service/live-publisher.js";
 import { type Opening, openShard } from "../../src/service/shard.js";
 import { createShardSet } from "../../src/service/shard-set.js";
-import { createOwnedDb } from "../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../store/metadata/cluster/owned-db.js";
 import { takeShard } from "../../store/metadata/cluster/shard-owners.js";
 import { createControlLog, publishStatuses } from "../../store/metadata/commands/control-logs.js";
 import type { Db } from "../../store/metadata/db/db.js";

@@ -1,5 +1,5 @@
 /** Messages from the broker: into the journal in the broker's order, and acknowledged in that order. */
-import { createSlice } from "../../../store/lib/turns.js";
+import { createSlice } from "../../../store/lib/scheduling.js";
 import { createDispatch, type DispatchDeps } from "./dispatch.js";
 import { type BrokerReceived, createBrokerIntake, type IntakeDeps } from "./intake.js";
 import type { BrokerLink } from "./link.js";

@@ -1,7 +1,7 @@
 /** HTTP for devices: requests become messages of the journal, and what waits for the device becomes answers. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { asError } from "../../../store/lib/errors.js";
-import { readClientAddress } from "../../access/client-of.js";
+import { readClientAddress } from "../../access/client-address.js";
 import type { Proxies } from "../../access/proxies.js";
 import type { DeliveryOptions, DeviceClient } from "../../clients/client.js";
 import {

@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import { createSlice } from "../../../store/lib/turns.js";
+import { createSlice } from "../../../store/lib/scheduling.js";
 import type { DeviceClient, PublishOutcome } from "../../clients/client.js";
 import type { Rejected } from "../../clients/clients.js";
 import { InFlight } from "../../clients/in-flight.js";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { parseJson } from "../../../ingest/decode/whole.js";
+import { parseJson } from "../../../ingest/decode/exact-numbers.js";
 import { historyColumnsMax, nameBytesMax, rowBytesMax, unknownMax } from "./limits.js";
 import {
   type ImportTarget,

@@ -1,4 +1,4 @@
-import type { Follower } from "../../../store/journal/set-aside.js";
+import type { Follower } from "../../../store/journal/dead-letters.js";
 import type { StoreErrorCode } from "../../../store/lib/errors.js";
 import type { SqlValue } from "../../../store/metadata/db/db.js";
 import type { SavedRows } from "../../../store/mqtt-sessions/session-rows.js";

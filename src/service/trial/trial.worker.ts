@@ -4,7 +4,7 @@ import { createCompiledRulesCache } from "../../../ingest/alerts/compiled-rules.
 import { startAlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import { startSeriesConsumer } from "../../../ingest/consumers/series.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
-import { noIsolation } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/crash-isolation.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { zone } from "../../../query/zone.js";

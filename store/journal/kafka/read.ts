@@ -1,6 +1,6 @@
 import { onAbort } from "../../lib/abortable.js";
 import { isUnavailable, StoreError } from "../../lib/errors.js";
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import { fetchOnce } from "./fetch.js";
 import { attemptTimeMs } from "./leader-finder.js";
 import type { LeaderLane } from "./leader-lane.js";

@@ -1,4 +1,4 @@
-import { mapInSlices } from "../../lib/turns.js";
+import { mapInSlices } from "../../lib/scheduling.js";
 import { type Actor, changedAll, deleteStatements } from "../db/changes.js";
 import type { Db, SqlValue, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";

@@ -1,5 +1,5 @@
 /** Records that crash the process that owns their shard: the batch in work, and the dead letters. */
-import type { DeadLetter } from "../../journal/set-aside.js";
+import type { DeadLetter } from "../../journal/dead-letters.js";
 import type { Db } from "../db/db.js";
 
 /** By follower of the shard's journal: what it had in work, as JSON. */

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../lib/turns.js";
+import { nextTurn } from "../../lib/scheduling.js";
 import type { Condition, Db, SqlValue, Statement } from "./db.js";
 import { type IDSpan, inSpan, spanOfTimes } from "./id-span.js";
 import { withinPage } from "./page-bytes.js";

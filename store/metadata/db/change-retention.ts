@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import type { Db, Statement } from "./db.js";
 
 /** How long the log of changes is kept, and how many rows and bytes of one tenant. */

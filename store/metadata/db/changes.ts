@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { nextTurn } from "../../lib/scheduling.js";
 import { repeatedFlight } from "../../lib/single-flight.js";
-import { nextTurn } from "../../lib/turns.js";
 import { type Db, forFewRows, type SqlValue, type Statement } from "./db.js";
 import { inSpan, spanOfTimes } from "./id-span.js";
 import { listRows } from "./list-rows.js";

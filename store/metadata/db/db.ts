@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ThreadGate } from "../../lib/thread-gate.js";
 import type { DatabaseConnection } from "./connection/connection.js";
-import { flushTexts } from "./guarded.js";
+import { flushTexts } from "./fts-flush.js";
 import { migrate } from "./migrations.js";
 import type { Db, SqlValue, Statement } from "./sql.js";
 import { toStoreError } from "./sql-errors.js";

@@ -1,5 +1,5 @@
 import { StoreError } from "../../lib/errors.js";
-import { nextTurn } from "../../lib/turns.js";
+import { nextTurn } from "../../lib/scheduling.js";
 import type { Db } from "./db.js";
 
 /** Why a record cannot be deleted: which other records refer to it. */

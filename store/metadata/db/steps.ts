@@ -1,4 +1,4 @@
-import { createSlice, sliceMs } from "../../lib/turns.js";
+import { createSlice, sliceMs } from "../../lib/scheduling.js";
 import type { Condition, Db, SqlValue } from "./sql.js";
 
 /** Long work over rows, statement by statement: each takes as many rows as hold a thread for about a slice. */

@@ -1,4 +1,4 @@
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import type { Db } from "../db/db.js";
 import { accessOfDevices, type PolicyRule } from "./access.js";
 import { tokenPlace } from "./columns.js";

@@ -1,7 +1,7 @@
 import { type Actor, changed, deleteStatements } from "../db/changes.js";
+import { assertAdmin } from "../db/credential-guards.js";
 import { type Db, lookUpFirst } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { assertAdmin } from "../db/standing.js";
 import { getRow, insertInto, type Listing, type Page, type PageRequest, time } from "../db/table.js";
 import type { Role } from "./users.js";
 

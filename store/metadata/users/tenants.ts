@@ -1,7 +1,7 @@
 import type { Actor } from "../db/changes.js";
+import { assertAdmin } from "../db/credential-guards.js";
 import type { Db, Statement } from "../db/db.js";
 import { newTenantID } from "../db/ids.js";
-import { assertAdmin } from "../db/standing.js";
 import { insertInto } from "../db/table.js";
 import type { NewUser } from "./users.js";
 

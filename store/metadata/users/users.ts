@@ -1,8 +1,8 @@
 import { StoreError } from "../../lib/errors.js";
 import { type Actor, changed, deleteStatements, differing } from "../db/changes.js";
+import { assertAdmin, assertPassword } from "../db/credential-guards.js";
 import type { Db, Statement } from "../db/db.js";
 import { listRows } from "../db/list-rows.js";
-import { assertAdmin, assertPassword } from "../db/standing.js";
 import {
   getRow,
   insertInto,

@@ -12,8 +12,8 @@ import {
 } from "./chunk-rows.js";
 import { chunksToCompact, cutIntoChunks } from "./chunks.js";
 import { mergeAll, noTimeAbove, noTimeBelow } from "./columns.js";
-import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
+import type { Repair } from "./repair.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 

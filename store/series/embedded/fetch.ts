@@ -3,6 +3,7 @@
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
+import { type CancelFlag, throwIfCancelled } from "./cancellation.js";
 import type { CatalogPart } from "./catalog-schema.js";
 import { listChunks, listTexts, loadChunks, type StoredChunk, type Verifying } from "./chunk-rows.js";
 import { overlapGroups } from "./chunks.js";
@@ -22,7 +23,6 @@ import {
   type ReadLimits,
   type Run,
 } from "./columns.js";
-import { type CancelFlag, throwIfCancelled } from "./leaving.js";
 import type { SeriesInFiles } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
 import { textRuns } from "./text-runs.js";

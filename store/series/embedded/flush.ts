@@ -1,15 +1,15 @@
 /** One memtable on its way into the files. */
 
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import type { SeriesCatalog } from "./catalog.js";
 import type { Checkpoints } from "./checkpoints.js";
 import { firstTime, lastTime, lowerBound, type Run, sliceRun } from "./columns.js";
 import type { Memtable } from "./memtable.js";
-import type { Repair } from "./mender.js";
 import { parseSeriesName } from "./names.js";
 import { createPartBuffers } from "./part-buffers.js";
 import type { Parts } from "./parts.js";
 import type { SeriesEntry, SeriesRegistry } from "./registry.js";
+import type { Repair } from "./repair.js";
 import { DamagedPart, joinTimes, type StoredPart } from "./stored-part.js";
 
 export interface Flush {

@@ -1,16 +1,16 @@
 import type { StoreError } from "../../lib/errors.js";
 import { retryDelays } from "../../lib/retry.js";
-import type { Lock } from "../../lib/turns.js";
+import type { Lock } from "../../lib/scheduling.js";
 import type { SeriesCatalog } from "./catalog.js";
 import type { Checkpoints } from "./checkpoints.js";
 import { toSeriesError } from "./failures.js";
 import { createFlush, type Flush } from "./flush.js";
 import { createMemtable, type Memtable } from "./memtable.js";
-import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
 import type { Progress } from "./progress.js";
 import type { WriterOptions } from "./protocol.js";
 import type { SeriesRegistry } from "./registry.js";
+import type { Repair } from "./repair.js";
 
 export interface Flusher {
   /** Where points go now. */

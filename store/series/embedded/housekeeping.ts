@@ -1,7 +1,7 @@
 /** What the writer does while nobody asks: one short step after another, each under the lock of the files. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Lock } from "../../lib/turns.js";
+import type { Lock } from "../../lib/scheduling.js";
 
 const idleMs = 30_000;
 /** Housekeeping rests three times as long as it works. */

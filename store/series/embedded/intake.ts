@@ -1,5 +1,5 @@
 import { StoreError } from "../../lib/errors.js";
-import { createLock } from "../../lib/turns.js";
+import { createLock } from "../../lib/scheduling.js";
 import type { Flusher } from "./flusher.js";
 import type { Progress } from "./progress.js";
 import type { WriteArgs } from "./protocol.js";

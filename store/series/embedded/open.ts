@@ -10,7 +10,7 @@ import { packBatch, packColumns } from "./batch.js";
 import type { Gap } from "./gaps.js";
 import { createHandles } from "./handles.js";
 import type { WriteArgs } from "./protocol.js";
-import { createLibsqlReader, queriesPerReader } from "./questions.js";
+import { createLibsqlReader, queriesPerReader } from "./queries.js";
 import { createRemovalCalls } from "./removal-calls.js";
 import { startThreads } from "./threads.js";
 

@@ -2,7 +2,7 @@
 
 import type { Transaction } from "@libsql/client/sqlite3";
 import { systemClock } from "../../lib/clock.js";
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import {
   type ChunkFault,
   type ChunkPiece,
@@ -15,8 +15,8 @@ import {
 } from "./chunk-rows.js";
 import { chunkPointsMax, cutIntoChunks } from "./chunks.js";
 import { mergeRuns, type Run } from "./columns.js";
-import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
+import type { Repair } from "./repair.js";
 import { inTransaction } from "./sqlite.js";
 import { DamagedPart, type StoredPart } from "./stored-part.js";
 

@@ -2,11 +2,11 @@ import type { Damage } from "../../files/damage.js";
 import type { StoreErrorCode } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
 import type { Aggregate, ArithmeticAnswer, DeviceKey, ReadRange, RemovedPoints } from "../series.js";
+import type { CancelFlag } from "./cancellation.js";
 import type { CatalogPart } from "./catalog-schema.js";
 import type { ChunkFault } from "./chunk-rows.js";
 import type { Run } from "./columns.js";
 import type { Gap } from "./gaps.js";
-import type { CancelFlag } from "./leaving.js";
 import type { RemovedScope } from "./names.js";
 
 /** A call that crosses threads: arguments and answer. */

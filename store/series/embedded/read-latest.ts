@@ -3,11 +3,11 @@
 import type { Row } from "@libsql/client/sqlite3";
 import { isDamage } from "../../files/database-faults.js";
 import { asError } from "../../lib/errors.js";
+import { throwIfCancelled } from "./cancellation.js";
 import type { CatalogPart } from "./catalog-schema.js";
 import { openLast } from "./checksums.js";
 import { noTimeAbove, noTimeBelow } from "./columns.js";
 import { fetchMerged } from "./fetch.js";
-import { throwIfCancelled } from "./leaving.js";
 import type { LastPoint, PartOfSome, ReaderCalls } from "./protocol.js";
 import type { ReaderFiles } from "./reader-files.js";
 import { whileBusy } from "./sqlite.js";

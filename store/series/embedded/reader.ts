@@ -1,6 +1,6 @@
 /** What one reader thread answers, one call after another. */
 
-import { createLock } from "../../lib/turns.js";
+import { createLock } from "../../lib/scheduling.js";
 import { createExtremes } from "../extremes.js";
 import type { Handlers } from "./calls.js";
 import { concatRuns, ownRun, type Run } from "./columns.js";

@@ -2,7 +2,7 @@
 
 import type { Row, Transaction } from "@libsql/client/sqlite3";
 import { StoreError } from "../../lib/errors.js";
-import type { Lock } from "../../lib/turns.js";
+import type { Lock } from "../../lib/scheduling.js";
 import type { RemovedPoints } from "../series.js";
 import type { SeriesCatalog } from "./catalog.js";
 import {
@@ -17,10 +17,10 @@ import { clipRun, noTimeAbove, noTimeBelow } from "./columns.js";
 import type { Flusher } from "./flusher.js";
 import type { PointIntake } from "./intake.js";
 import type { Lookup } from "./lookup.js";
-import type { Repair } from "./mender.js";
 import type { RemovedScope } from "./names.js";
 import type { Parts } from "./parts.js";
 import type { SeriesRegistry } from "./registry.js";
+import type { Repair } from "./repair.js";
 import { inTransaction } from "./sqlite.js";
 import type { StoredPart } from "./stored-part.js";
 

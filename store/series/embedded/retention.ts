@@ -1,7 +1,7 @@
 /** Points older than a time are hidden at once, then deleted file by file and chunk by chunk. */
 
 import { StoreError } from "../../lib/errors.js";
-import type { Lock } from "../../lib/turns.js";
+import type { Lock } from "../../lib/scheduling.js";
 import { joinRemoved } from "../removed-points.js";
 import type { RemovedPoints } from "../series.js";
 import type { SeriesCatalog } from "./catalog.js";

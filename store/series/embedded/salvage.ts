@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import type { Client, Row } from "@libsql/client/sqlite3";
 import { closeFile } from "../../files/closing.js";
 import { isDamage } from "../../files/database-faults.js";
-import { createYielder } from "../../lib/turns.js";
+import { createYielder } from "../../lib/scheduling.js";
 import { chunkSum } from "./checksums.js";
 import { insertChunks, type NewChunk } from "./chunk-rows.js";
 import { openPartFile } from "./part-file.js";

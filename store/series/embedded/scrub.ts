@@ -3,8 +3,8 @@
 import type { Client } from "@libsql/client/sqlite3";
 import { chunkSum } from "./checksums.js";
 import type { ChunkFault } from "./chunk-rows.js";
-import type { Repair } from "./mender.js";
 import type { Parts } from "./parts.js";
+import type { Repair } from "./repair.js";
 import { DamagedPart, type StoredPart } from "./stored-part.js";
 
 interface Scrub {

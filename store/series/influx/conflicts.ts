@@ -3,7 +3,7 @@
  * finding nothing.
  */
 import { StoreError } from "../../lib/errors.js";
-import { createLock } from "../../lib/turns.js";
+import { createLock } from "../../lib/scheduling.js";
 import type { Point, RefusedPoint, SeriesRef } from "../series.js";
 import {
   type Bounds,

@@ -1,6 +1,6 @@
 /** Reads Flux answers in CSV into rows of numbers as bytes arrive, without an object or a string for each row. */
 import { StoreError } from "../../lib/errors.js";
-import { createSlice } from "../../lib/turns.js";
+import { createSlice } from "../../lib/scheduling.js";
 import type { Columns, Kind } from "../series.js";
 
 export type RowSink = (time: number, value: number | string) => void;

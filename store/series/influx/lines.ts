@@ -1,6 +1,6 @@
 /** Points in InfluxDB's line protocol: at once, or line by line where some of them are refused. */
 
-import { createSlice } from "../../lib/turns.js";
+import { createSlice } from "../../lib/scheduling.js";
 import type { Point, RefusedPoint, SeriesPointBatch } from "../series.js";
 import { createLineBytes, type LineBytes } from "./line-bytes.js";
 import { readBatchValue } from "./point-batch.js";

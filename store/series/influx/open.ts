@@ -10,7 +10,7 @@ import type { InfluxState } from "./health.js";
 import type { InfluxLedger } from "./ledger.js";
 import { encodeBatchBody, encodeBody, encodeLines } from "./lines.js";
 import { pointsOfBatch, refusedIndexes } from "./point-batch.js";
-import { createInfluxReader } from "./questions.js";
+import { createInfluxReader } from "./queries.js";
 import { removeInfluxDevices, whichHavePoints } from "./removal.js";
 import { createBucketRetention } from "./retention.js";
 import { writeAroundBadLines } from "./write-around-bad-lines.js";

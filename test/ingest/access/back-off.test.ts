@@ -2,7 +2,7 @@ import { addressBlock, canonicalAddress } from "../../../ingest/access/address-b
 import type { Denied } from "../../../ingest/access/credentials.js";
 import { createGuessBackOff } from "../../../ingest/access/guess-back-off.js";
 import { type GuessGuard, guardGuessing } from "../../../ingest/access/guessing.js";
-import { createVerifiedLogins } from "../../../ingest/access/proven.js";
+import { createVerifiedLogins } from "../../../ingest/access/verified-logins.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { assert, suite } from "../../suite.js";
 

@@ -2,7 +2,7 @@ import { createDenials } from "../../../ingest/access/denials.js";
 import type { DeviceEntry } from "../../../ingest/directory/entries.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Accept } from "../../../ingest/uplinks/accept.js";
-import { nextTurn } from "../../../store/lib/turns.js";
+import { nextTurn } from "../../../store/lib/scheduling.js";
 import { shardsOf } from "../../shards.js";
 import { assert, suite } from "../../suite.js";
 

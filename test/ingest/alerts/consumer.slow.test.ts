@@ -5,15 +5,15 @@ import { type AlertsConsumer, startAlertsConsumer } from "../../../ingest/alerts
 import { type DecodedPoint, decodePoints } from "../../../ingest/decode/points.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
-import { noIsolation } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/crash-isolation.js";
 import { isDecodable, toMessage } from "../../../ingest/followers/records.js";
 import { createMeter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
 import { systemClock } from "../../../store/lib/clock.js";
 import { StoreError } from "../../../store/lib/errors.js";
+import { nextTurn } from "../../../store/lib/scheduling.js";
 import { earliestTime } from "../../../store/lib/time-range.js";
-import { nextTurn } from "../../../store/lib/turns.js";
 import { createAlertRule } from "../../../store/metadata/alerts/alert-rules.js";
 import { type Db, openDb } from "../../../store/metadata/db/db.js";
 import { createVault } from "../../../store/metadata/db/secrets.js";

@@ -7,7 +7,7 @@ import { createDenials } from "../../../ingest/access/denials.js";
 import { createGuessBackOff } from "../../../ingest/access/guess-back-off.js";
 import { freeLoginFailures, guardGuessing } from "../../../ingest/access/guessing.js";
 import { createLimits } from "../../../ingest/access/limits.js";
-import { createVerifiedLogins } from "../../../ingest/access/proven.js";
+import { createVerifiedLogins } from "../../../ingest/access/verified-logins.js";
 import type { ClientsContext } from "../../../ingest/clients/clients.js";
 import { usualInFlight } from "../../../ingest/clients/in-flight.js";
 import { createWaitingForDisk } from "../../../ingest/clients/waiting-for-disk.js";

@@ -13,8 +13,8 @@ import {
 } from "../../../ingest/consumers/series.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory, type Directory } from "../../../ingest/directory/directory.js";
+import { noIsolation } from "../../../ingest/followers/crash-isolation.js";
 import type { FailedRecord } from "../../../ingest/followers/failures.js";
-import { noIsolation } from "../../../ingest/followers/narrowing.js";
 import { createMeter, type Meter } from "../../../ingest/meter.js";
 import type { Journal } from "../../../store/journal/journal.js";
 import { systemClock } from "../../../store/lib/clock.js";

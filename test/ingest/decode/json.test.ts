@@ -1,8 +1,8 @@
 import fc from "fast-check";
+import { parseJson, writeJson } from "../../../ingest/decode/exact-numbers.js";
 import { scanFlat } from "../../../ingest/decode/flat-json.js";
 import { readJson } from "../../../ingest/decode/json.js";
 import { utcMicros } from "../../../ingest/decode/time.js";
-import { parseJson, writeJson } from "../../../ingest/decode/whole.js";
 import { assert, suite } from "../../suite.js";
 
 interface Reading {

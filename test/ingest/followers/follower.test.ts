@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { followJournal, type RecordConsumer } from "../../../ingest/followers/follower.js";
 import { waitUntil } from "../../../store/lib/abortable.js";
-import { nextTurn } from "../../../store/lib/turns.js";
+import { nextTurn } from "../../../store/lib/scheduling.js";
 import { keep, openTestJournal, textOf } from "../../store/journal/support.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 import { openConsumerWorld } from "../consumers/support.js";

@@ -1,7 +1,7 @@
 /** An error that lies in one record costs that record: it is counted with its reason, and what follows goes on. */
 
 import { createDirectory } from "../../../ingest/directory/directory.js";
-import { noIsolation } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/crash-isolation.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";

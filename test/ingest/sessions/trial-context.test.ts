@@ -1,6 +1,6 @@
 /** The trial of a record that goes to several devices meets what they hold, as the start that it ended did. */
 import { join } from "node:path";
-import { noIsolation } from "../../../ingest/followers/narrowing.js";
+import { noIsolation } from "../../../ingest/followers/crash-isolation.js";
 import { createMeter } from "../../../ingest/meter.js";
 import { openSessions } from "../../../ingest/sessions/open.js";
 import { createSessionRecords } from "../../../ingest/sessions/records.js";

@@ -2,7 +2,7 @@ import { createRepeats } from "../../../ingest/uplinks/repeats.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { encodeUplinkDetails } from "../../../store/journal/record-details.js";
 import { recordKinds } from "../../../store/journal/record-kinds.js";
-import { nextTurn } from "../../../store/lib/turns.js";
+import { nextTurn } from "../../../store/lib/scheduling.js";
 import { assert, suite } from "../../suite.js";
 
 const MiB = 1024 * 1024;

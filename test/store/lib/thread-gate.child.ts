@@ -1,8 +1,8 @@
 /** Threads that are in libsql nearly all the time, each ended from outside through its gate; prints how many. */
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { createClient } from "@libsql/client";
+import { nextTurn } from "../../../store/lib/scheduling.js";
 import { createThreadGate, gateCells } from "../../../store/lib/thread-gate.js";
-import { nextTurn } from "../../../store/lib/turns.js";
 
 const threads = 12;
 

@@ -1,4 +1,4 @@
-import { createSlice } from "../../../../store/lib/turns.js";
+import { createSlice } from "../../../../store/lib/scheduling.js";
 import {
   newPatience,
   type Publication,

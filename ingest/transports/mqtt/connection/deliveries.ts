@@ -1,5 +1,5 @@
 import { asError } from "../../../../store/lib/errors.js";
-import { nextTurn } from "../../../../store/lib/turns.js";
+import { nextTurn } from "../../../../store/lib/scheduling.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { addCount, type Meter } from "../../../meter.js";
 import type { Outgoing, SessionLink, SessionMessage, SessionState } from "../../../sessions/state.js";

@@ -1,5 +1,5 @@
 import { endsWithConnection, type MqttSubscription } from "../../../../store/journal/message.js";
-import { nextTurn } from "../../../../store/lib/turns.js";
+import { nextTurn } from "../../../../store/lib/scheduling.js";
 import type { AdmittedClient } from "../../../clients/admitted-client.js";
 import { emptySet, ownSet } from "../../../messages/shared-empty.js";
 import { addCount, type EndReason } from "../../../meter.js";

@@ -1,5 +1,5 @@
 import { createRoundRobin } from "../../../../store/lib/round-robin.js";
-import { nextTurn, sliceMs } from "../../../../store/lib/turns.js";
+import { nextTurn, sliceMs } from "../../../../store/lib/scheduling.js";
 
 /** A connection with more to read than fits into one turn of the loop. */
 export interface SocketReading {

@@ -1,4 +1,4 @@
-import { createSlice } from "../../../lib/turns.js";
+import { createSlice } from "../../../lib/scheduling.js";
 import type { DatabaseRow } from "./connection.js";
 import type { RowSet } from "./local-file.js";
 

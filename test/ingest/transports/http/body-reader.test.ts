@@ -8,7 +8,7 @@ import {
   requestBytes,
 } from "../../../../ingest/transports/http/requests/body-reader.js";
 import { createReservation } from "../../../../store/lib/reservation.js";
-import { nextTurn } from "../../../../store/lib/turns.js";
+import { nextTurn } from "../../../../store/lib/scheduling.js";
 import { assert, suite, until } from "../../../suite.js";
 
 /** A budget of one holder, and the most that it had. */

@@ -8,7 +8,7 @@ import {
   createBodyBudgets,
 } from "../../../../ingest/transports/http/requests/body-budget.js";
 import { createReservation } from "../../../../store/lib/reservation.js";
-import { nextTurn } from "../../../../store/lib/turns.js";
+import { nextTurn } from "../../../../store/lib/scheduling.js";
 import { assert, suite } from "../../../suite.js";
 
 const MiB = 1024 * 1024;

@@ -2,7 +2,7 @@
 import { createHandles } from "../../../../store/series/embedded/handles.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../../store/series/embedded/protocol.js";
-import { createLibsqlReader, queriesPerReader } from "../../../../store/series/embedded/questions.js";
+import { createLibsqlReader, queriesPerReader } from "../../../../store/series/embedded/queries.js";
 import { createQuerySemaphore } from "../../../../store/series/query-semaphore.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { assert, rejects, suite, until, withTempDir } from "../../../suite.js";

@@ -3,7 +3,7 @@ import { StoreError } from "../../../../store/lib/errors.js";
 import type { InfluxClient } from "../../../../store/series/influx/client.js";
 import { openConflicts } from "../../../../store/series/influx/conflicts.js";
 import { ForeignValue, parseRecords, readFieldRows } from "../../../../store/series/influx/csv.js";
-import { createInfluxReader } from "../../../../store/series/influx/questions.js";
+import { createInfluxReader } from "../../../../store/series/influx/queries.js";
 import type { SeriesRef } from "../../../../store/series/series.js";
 import { memoryLedger } from "../../../influxd/ledger.js";
 import { assert, cpuTime, suite } from "../../../suite.js";

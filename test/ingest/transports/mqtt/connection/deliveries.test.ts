@@ -13,7 +13,7 @@ import {
   createMqttDeliveries,
   inFlightMax,
 } from "../../../../../ingest/transports/mqtt/connection/deliveries.js";
-import { nextTurn } from "../../../../../store/lib/turns.js";
+import { nextTurn } from "../../../../../store/lib/scheduling.js";
 import { assert, suite } from "../../../../suite.js";
 
 suite("MQTT, deliveries", (test) => {

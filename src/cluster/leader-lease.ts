@@ -4,7 +4,7 @@
  * process says that it cannot do it.
  */
 import type { sleep as systemSleep } from "../../store/lib/abortable.js";
-import { createLock } from "../../store/lib/turns.js";
+import { createLock } from "../../store/lib/scheduling.js";
 import {
   beatNode,
   markLeaving,

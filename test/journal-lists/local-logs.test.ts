@@ -1,5 +1,5 @@
 /** Lists of shards that come and go while they are read. */
-import { createLocalLogs } from "../../src/journal-lists/kept-logs.js";
+import { createLocalLogs } from "../../src/journal-lists/local-logs.js";
 import { logs } from "../../store/events/event-postings.js";
 import type { EventLogReading } from "../../store/events/events.js";
 import { assert, rejects, suite } from "../suite.js";

@@ -1,6 +1,6 @@
 import { StoreError } from "../../lib/errors.js";
 import type { Db, Statement } from "../db/db.js";
-import { assertRow } from "../db/demand.js";
+import { assertRow } from "../db/sql-assert.js";
 import type { NodeIdentity } from "./cluster-nodes.js";
 
 /**

@@ -6,14 +6,14 @@ import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import type { MessageEvent, TenantEvent } from "../../ingest/live/tenant-events.js";
 import { createTenantFeed, type TenantFeed, tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { TopicFeedOptions } from "../../ingest/live/topic-feed.js";
-import { answerNode } from "../../src/live-nodes/answer-node.js";
-import { createFeedOfNodes, type FeedOfNodes } from "../../src/live-nodes/feed-of-nodes.js";
+import { createFeedOfNodes, type FeedOfNodes } from "../../src/live-nodes/cluster-feed.js";
+import { answerNode } from "../../src/live-nodes/node-responder.js";
 import {
   createLivePublisher,
   createShardPublisher,
   type ShardPublisher,
   type TakenOver,
-} from "../../src/service/live-telling.js";
+} from "../../src/service/live-publisher.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite, until } from "../suite.js";
 

@@ -1,5 +1,5 @@
-import { createRequestScheduler } from "../../src/server/request-turns.js";
-import { sliceMs } from "../../store/lib/turns.js";
+import { createRequestScheduler } from "../../src/server/request-scheduler.js";
+import { sliceMs } from "../../store/lib/scheduling.js";
 import { assert, suite, until } from "../suite.js";
 
 /** Like messages that come meanwhile: as often as the loop turns. */

@@ -1,4 +1,4 @@
-import { createSlice, nextTurn } from "../../../store/lib/turns.js";
+import { createSlice, nextTurn } from "../../../store/lib/scheduling.js";
 import { assert, suite } from "../../suite.js";
 
 suite("turns", (test) => {

@@ -1,6 +1,6 @@
 import type { Actor } from "./changes.js";
 import type { Statement } from "./db.js";
-import { assertRow } from "./demand.js";
+import { assertRow } from "./sql-assert.js";
 
 /**
  * The first statements of a write of credentials: an administrator whose session or key was taken back, or who was

@@ -1,6 +1,6 @@
 import type { DemoClient } from "./client.js";
+import type { DemoQuery } from "./demo-queries.js";
 import { type PrintedCell, table } from "./print.js";
-import type { DemoQuery } from "./questions.js";
 
 interface Columns {
   readonly time: readonly string[];

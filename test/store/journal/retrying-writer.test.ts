@@ -1,5 +1,5 @@
 /** A disk, or a log, that takes nothing for a while. */
-import { createRetryingWriter } from "../../../store/journal/patient-writer.js";
+import { createRetryingWriter } from "../../../store/journal/retrying-writer.js";
 import type { JournalWriter } from "../../../store/journal/writer.js";
 import { assert, suite, until, withTempDir } from "../../suite.js";
 

@@ -1,6 +1,6 @@
 /** Messages that are set aside, as all nodes tell of them. */
-import { listClusterDeadLetters } from "../../src/journal-lists/set-aside-of-nodes.js";
-import type { DeadLetter } from "../../store/journal/set-aside.js";
+import { listClusterDeadLetters } from "../../src/journal-lists/cluster-dead-letters.js";
+import type { DeadLetter } from "../../store/journal/dead-letters.js";
 import { assert, suite } from "../suite.js";
 
 const aside = (id: number, follower: DeadLetter["follower"] = "series"): DeadLetter => ({

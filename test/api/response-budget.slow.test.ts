@@ -1,7 +1,7 @@
 /** What answers hold together: whoever does not read leaves the others their part. */
 import { connect, type Socket } from "node:net";
-import { createResponseBudget, heldBody, smallAnswerBytes } from "../../src/http/answer-room.js";
 import { ApiError } from "../../src/http/errors.js";
+import { createResponseBudget, heldBody, smallAnswerBytes } from "../../src/http/response-budget.js";
 import { makeDataPoint, makeDevice, makeProduct } from "../factories.js";
 import { assert, rejects, suite, until } from "../suite.js";
 import { worldSuite } from "../world.js";

@@ -7,7 +7,7 @@ import { recordSize } from "../../store/journal/frame.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { contentBytes, copyRecord, decodeRecord, encodedRecord } from "../../store/journal/record-codecs.js";
 import { createPageBudget } from "../../store/metadata/db/page-bytes.js";
-import type { LocalLogPage, LocalLogs } from "./kept-logs.js";
+import type { LocalLogPage, LocalLogs } from "./local-logs.js";
 import { askOthers, type OtherNodes } from "./other-nodes.js";
 import { type ListQuery, ownList } from "./own-list.js";
 

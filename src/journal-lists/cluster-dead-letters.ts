@@ -1,6 +1,6 @@
 /** Dead letters of all nodes of a cluster, and which node has one of them. */
 import { z } from "@hono/zod-openapi";
-import { type DeadLetter, followers } from "../../store/journal/set-aside.js";
+import { type DeadLetter, followers } from "../../store/journal/dead-letters.js";
 import { askOthers, type OtherNodes } from "./other-nodes.js";
 
 const whole = z.int().nonnegative();

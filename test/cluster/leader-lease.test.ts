@@ -1,5 +1,5 @@
 /** One process at a time has a seat, whoever dies, leaves, pauses or loses the metadata. */
-import { startSeat } from "../../src/cluster/seat.js";
+import { startSeat } from "../../src/cluster/leader-lease.js";
 import { waitUntil } from "../../store/lib/abortable.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
 import { createStillClock } from "../clock.js";

@@ -1,12 +1,12 @@
-import { createCrashIsolation, type StartIsolation } from "../../ingest/followers/narrowing.js";
-import type { JournalRecord } from "../../store/journal/record.js";
-import { encodedRecord } from "../../store/journal/record-codecs.js";
+import { createCrashIsolation, type StartIsolation } from "../../ingest/followers/crash-isolation.js";
 import {
   type DeadLetter,
   type DeadLetters,
   type Follower,
   followers,
-} from "../../store/journal/set-aside.js";
+} from "../../store/journal/dead-letters.js";
+import type { JournalRecord } from "../../store/journal/record.js";
+import { encodedRecord } from "../../store/journal/record-codecs.js";
 import { idsPerShard, shardOfID } from "../../store/journal/shard-ids.js";
 import { asError, StoreError } from "../../store/lib/errors.js";
 import type { Db } from "../../store/metadata/db/db.js";

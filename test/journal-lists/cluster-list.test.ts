@@ -1,8 +1,8 @@
 /** Pages merged from what several nodes answer. */
 import fc from "fast-check";
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
-import type { LocalLogs } from "../../src/journal-lists/kept-logs.js";
-import { answerList, listAcrossNodes } from "../../src/journal-lists/list-of-nodes.js";
+import { answerList, listAcrossNodes } from "../../src/journal-lists/cluster-list.js";
+import type { LocalLogs } from "../../src/journal-lists/local-logs.js";
 import type { ListQuery } from "../../src/journal-lists/own-list.js";
 import type { EventPage, EventQuery } from "../../store/events/event-pages.js";
 import type { JournalRecord } from "../../store/journal/record.js";

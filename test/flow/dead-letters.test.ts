@@ -1,8 +1,8 @@
 /** Who waits for whom while a start looks for the message that the last ones have ended in. */
 import { readFile } from "node:fs/promises";
 import { createTroubles } from "../../src/observability/status.js";
-import { createDeadLetters, type DeadLetterManager } from "../../src/service/aside.js";
 import { folderCrashMarks } from "../../src/service/crash-marks.js";
+import { createDeadLetters, type DeadLetterManager } from "../../src/service/dead-letters.js";
 import type { JournalRecord } from "../../store/journal/record.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
 import { noWork, openWorkMark, readWork } from "../../store/journal/work-mark.js";

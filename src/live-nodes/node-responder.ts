@@ -6,7 +6,7 @@ import type { Interest } from "../../ingest/live/interests.js";
 import type { LiveSubscription } from "../../ingest/live/listeners.js";
 import type { TenantEvent } from "../../ingest/live/tenant-events.js";
 import type { TenantFeed } from "../../ingest/live/tenant-feed.js";
-import { createPacer, createYielder } from "../../store/lib/turns.js";
+import { createPacer, createYielder } from "../../store/lib/scheduling.js";
 import { chunkBytesMax } from "../http/chunks.js";
 import { type LivePlace, type NodeEvent, openingLine, readLines, requestLine, writeLine } from "./lines.js";
 

@@ -2,7 +2,7 @@ import {
   type CancelFlag,
   runCancellable,
   throwIfCancelled,
-} from "../../../../store/series/embedded/leaving.js";
+} from "../../../../store/series/embedded/cancellation.js";
 import { assert, rejects, suite } from "../../../suite.js";
 
 suite("queries of callers who leave", (test) => {

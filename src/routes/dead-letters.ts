@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { type DeadLetter, followers } from "../../store/journal/set-aside.js";
+import { type DeadLetter, followers } from "../../store/journal/dead-letters.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";
 import { requireDeployment } from "../http/caller.js";
 import { ApiError } from "../http/errors.js";
-import { RemoteShard } from "../http/kept-elsewhere.js";
+import { RemoteShard } from "../http/remote-shard.js";
 import { type Route, route } from "../http/route.js";
 import { idParams, intSchema, stampText } from "../http/schemas.js";
-import { listClusterDeadLetters } from "../journal-lists/set-aside-of-nodes.js";
+import { listClusterDeadLetters } from "../journal-lists/cluster-dead-letters.js";
 import type { AppDeps } from "./deps.js";
 
 const tag = "Service";

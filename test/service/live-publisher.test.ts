@@ -1,5 +1,5 @@
 /** What is told of a shard that another process had. */
-import { createShardPublisher, type LivePublisher } from "../../src/service/live-telling.js";
+import { createShardPublisher, type LivePublisher } from "../../src/service/live-publisher.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 

@@ -1,6 +1,6 @@
 /** What follows from a shard's records is written by the process that has the shard. */
 import { createPresence } from "../../../../ingest/directory/presence.js";
-import { createOwnedDb } from "../../../../store/metadata/cluster/held-db.js";
+import { createOwnedDb } from "../../../../store/metadata/cluster/owned-db.js";
 import { freeShard, takeShard } from "../../../../store/metadata/cluster/shard-owners.js";
 import { openConsumerWorld } from "../../../ingest/consumers/support.js";
 import { assert, rejects, suite } from "../../../suite.js";

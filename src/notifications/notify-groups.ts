@@ -1,5 +1,5 @@
 import { storedZone } from "../../query/zone.js";
-import { createYielder } from "../../store/lib/turns.js";
+import { createYielder } from "../../store/lib/scheduling.js";
 import type { Db } from "../../store/metadata/db/db.js";
 import { type AlertMatcher, matches } from "../../store/metadata/notifications/alert-matcher.js";
 import { groupsOfDevices } from "../../store/metadata/notifications/alert-outbox.js";

@@ -12,9 +12,9 @@ import type {
   SeriesReader,
   SeriesRef,
 } from "../series.js";
+import { type CancelFlag, runCancellable, throwIfCancelled } from "./cancellation.js";
 import { emptyRun, type Run } from "./columns.js";
 import type { Handles } from "./handles.js";
-import { type CancelFlag, runCancellable, throwIfCancelled } from "./leaving.js";
 import type { FindAnswer, LastPoint, ReaderCalls, SeriesInFiles, WriterCalls } from "./protocol.js";
 import type { Readers } from "./readers.js";
 

@@ -4,7 +4,7 @@ import { request as startRequest } from "node:https";
 import { Readable } from "node:stream";
 import type { RelayedClient } from "../../ingest/transports/sockets/relay.js";
 import { ApiError } from "../http/errors.js";
-import { OwnerLost } from "../http/kept-elsewhere.js";
+import { OwnerLost } from "../http/remote-shard.js";
 import type { RouteAnswer } from "../http/route.js";
 import { type ForwardTarget, passedOn } from "./forward.js";
 import { clientHeader, writeClient } from "./relayed-client.js";

@@ -1,6 +1,6 @@
 /** Messages that are set aside: whichever node of a cluster is asked, all are listed, and each is seen to where it is. */
 import { join } from "node:path";
-import { openDeadLetters } from "../../store/journal/set-aside.js";
+import { openDeadLetters } from "../../store/journal/dead-letters.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
 import { provision, valuesOf } from "../flow/support.js";
 import { journalRecord } from "../store/journal/support.js";

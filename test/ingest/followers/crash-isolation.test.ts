@@ -5,7 +5,7 @@ import {
   type CrashIsolation,
   createCrashIsolation,
   type IsolationPace,
-} from "../../../ingest/followers/narrowing.js";
+} from "../../../ingest/followers/crash-isolation.js";
 import type { JournalRecord } from "../../../store/journal/record.js";
 import { noWork, openWorkMark, type Work, type WorkMark } from "../../../store/journal/work-mark.js";
 import { assert, suite, withTempDir } from "../../suite.js";

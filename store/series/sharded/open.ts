@@ -3,7 +3,7 @@ import { shardOfID } from "../../journal/shard-ids.js";
 import { joinRemoved } from "../removed-points.js";
 import type { DeviceKey, Point, RefusedAt, RefusedPoint, SeriesPointBatch, SeriesStore } from "../series.js";
 import type { SeriesPlaces } from "./places.js";
-import { createShardedReader } from "./questions.js";
+import { createShardedReader } from "./queries.js";
 
 /** @param stores in the order of the places; they are closed with this one */
 export function createShardedSeries(stores: readonly SeriesStore[], places: SeriesPlaces): SeriesStore {

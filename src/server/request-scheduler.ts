@@ -1,5 +1,5 @@
 import { createRoundRobin } from "../../store/lib/round-robin.js";
-import { sliceMs } from "../../store/lib/turns.js";
+import { sliceMs } from "../../store/lib/scheduling.js";
 
 /**
  * Decides when requests are parsed and begin. Those of one turn of the event loop may together hold it for a slice; the
