@@ -112,7 +112,9 @@ const bounds: Readonly<Record<string, Shown>> = {
   },
   "parsing of HTTP requests": {
     "api/http-connections": ["one write of requests is parsed in pieces, each in a turn of its own"],
-    "api/request-scheduler": ["those that hold the loop begin in turns of their own, one client after the other"],
+    "api/request-scheduler": [
+      "those that hold the loop begin in turns of their own, one client after the other",
+    ],
   },
   "MQTT connections": {
     "ingest/access/connection-places": [
