@@ -10,7 +10,7 @@ const heldMax = 100_000;
 
 interface InstantsQuery {
   readonly store: SeriesReader;
-  /** Must be a series of numbers or booleans. */
+  /** Each must hold numbers or booleans. */
   readonly series: readonly SeriesRef[];
   readonly range: Required<Pick<ReadRange, "start" | "stop">>;
   readonly pointsMax: number;

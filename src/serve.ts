@@ -120,7 +120,7 @@ export async function serve(
     close: async () => {
       pipelines.beginClosing();
       await servers.leaveBroker();
-      // Other nodes take over the shards here, and requests for them are forwarded.
+      // Until this resolves, other nodes take over the shards of this one, and requests for them are forwarded.
       await moving?.close();
       pipelines.endTelling();
       await servers.close();

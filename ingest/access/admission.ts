@@ -46,8 +46,8 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
   const reservedBeyond = new Map<Guest, number>();
 
   /**
-   * Places that unauthenticated connections may take of callers beyond their share: of fewer, a flood would displace
-   * others who come at the same time.
+   * The places that unauthenticated connections may take from callers beyond their share. With fewer, a flood would
+   * displace clients that connect at the same time.
    */
   const reserve = Math.max(1, max >> 4);
 
@@ -93,7 +93,7 @@ export function createAdmission<Guest extends Admitted>(max: number): Admission<
     },
     prove: (guest, tenant) => {
       if (proven.has(guest)) return;
-      // A connection that has given way meanwhile is no longer counted.
+      // A connection that has given way in between is no longer counted.
       if (!removeBeyond(guest) && !removeUnauthenticated(guest)) return;
       if (tenants.take(tenant, 1)) proven.set(guest, tenant);
       else {

@@ -46,9 +46,9 @@ export async function findClaimed(
 }
 
 /**
- * Who connects with this user name and proof. One answer for an unknown user and a wrong token. authType 1 enters by
- * token wherever it connects, authType 2 by a certificate bound to it and by nothing else; the mutual listener takes
- * nobody whose certificate is not valid now or is disabled, whatever else it proves.
+ * Finds the device that these credentials authenticate. An unknown user and a wrong token have the same answer. A
+ * device of authType 1 enters by token at every listener, one of authType 2 only by a certificate bound to it. A
+ * certificate that is disabled or not valid now is refused, whatever else comes with it.
  */
 export async function authenticateDevice(
   directory: Directory,
@@ -69,7 +69,7 @@ export async function authenticateDevice(
   } catch {
     return { denial: "unavailable", device: null };
   }
-  // Compared for an unknown user too, so that the time taken tells nothing.
+  // Compared for an unknown user too, so that the time taken reveals nothing.
   const right = equalText(token ?? "", entry?.device.token ?? "") && token !== undefined;
   const valid = certificate === null || (!disabled && isValidAt(certificate, now));
   if (entry === undefined || !valid || !(right || entry.device.authType === 2) || !fits(entry, certificate)) {

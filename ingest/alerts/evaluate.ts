@@ -77,8 +77,8 @@ export async function evaluateInSlices(
 /** Work that is too long for one turn, in the unit of a formula's weight: most of a millisecond. */
 const heavyFrom = 20_000;
 /**
- * The most work for one message, some 0.3 s. Beyond it, rules and fences are checked only once more, at the message's
- * last time.
+ * How much work one message may take, some 0.3 s. After that, rules and fences are checked only once more, at the last
+ * time of the message.
  */
 const messageWeightMax = 10_000_000;
 
@@ -168,7 +168,7 @@ function evaluateInstant(
     for (const column of pointRules.columns) report(state, column, String(point.value));
     for (const rule of pointRules.rules) touch(run, rule);
   }
-  // If the message has taken too long, rules are checked once, against its last point.
+  // Once the message has taken too long, rules and fences are checked only once more, after its last point.
   if (run.spent <= messageWeightMax || at === points.length) look(state, message, time, run);
   return at;
 }

@@ -24,9 +24,9 @@ type AlertEffect =
 
 type Raise = Extract<AlertEffect, { readonly kind: "raise" }>;
 
-/** What a cause has come to beyond the beginnings and ends that its message may bring about. */
+/** A cause with more beginnings and ends than one message may bring about: the further ones are only counted. */
 interface HeldBack {
-  /** Whether the stored alert of the cause has begun and not ended. */
+  /** Whether the cause had a current alert before the first event that was held back. */
   readonly wasActive: boolean;
   readonly last: AlertEffect;
 }
@@ -40,11 +40,11 @@ export const alertEventsMax = { ofCause: 10, ofMessage: 500 } as const;
 export const lengthMax = 2 * 1024 * 1024;
 const noDetail = "{}";
 
-/** What a message would have brought about and is only counted. */
+/** Effects of a message that are only counted, not written. */
 export interface Omitted {
   /** Beginnings and ends of alerts. */
   readonly alertEvents: number;
-  /** Alerts that are written without their details. */
+  /** Details: their alerts are written without them, or keep an earlier one. */
   readonly details: number;
 }
 

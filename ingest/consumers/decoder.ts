@@ -105,7 +105,7 @@ export function createDecoder(
       tenant = record.tenant;
       batch.through = record.id;
       if (isDeadLetter) {
-        // The listener reads the record itself: it may be a dead letter for this follower alone.
+        // The listener is not called, as it reads the record itself: it may be a dead letter for this follower alone.
         if (isDecodable(record)) refuse("set_aside", 1);
         return undefined;
       }

@@ -5,7 +5,7 @@ import type { DecodedPoint } from "../decode/points.js";
 import type { FindSource } from "./point-writer.js";
 
 export interface DecodedPointBatch {
-  /** The points of messages taken since the last flush; decoding appends to them. */
+  /** The points of the messages taken since the last flush; decoding appends to this array. */
   readonly points: DecodedPoint[];
   /** Every record up to this journal id has been decoded. */
   through: number;

@@ -20,15 +20,15 @@ interface Replayed {
   readonly points: number;
 }
 
-/** Kept messages decoded once more. One replay or refill runs at a time. */
+/** Decodes kept messages again. One replay or refill runs at a time. */
 export interface Replays {
   /**
-   * Decodes the kept messages after `afterID` once more, as the product was when they came; new ones wait
-   * meanwhile, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
+   * Decodes the kept messages after `afterID` again, as the product was when they came. New messages wait until it
+   * ends, so that the later write of a point still wins. @throws StoreError UNAVAILABLE while one runs
    */
   replay(afterID: number): Promise<Replayed>;
   /**
-   * Decodes the kept messages in (afterID, endID] once more and writes those points that the gap covers and the store
+   * Decodes the kept messages in (afterID, endID] again and writes those points that the gap covers and the store
    * does not hold: nothing is overwritten. Returns how many. @throws StoreError as `replay` does
    */
   refill(gap: LostPoints, afterID: number, endID: number): Promise<number>;
@@ -37,7 +37,7 @@ export interface Replays {
 interface ReplayOptions extends DecoderOptions {
   readonly journal: Journal;
   readonly series: SeriesStore;
-  /** A dead letter has no points. */
+  /** Whether the record is a dead letter, which has no points. */
   readonly isAside: (id: number) => boolean;
   /** Points of one write. */
   readonly pointsMax: number;

@@ -19,12 +19,12 @@ export interface SeriesConsumerOptions extends PointWriterOptions, DecoderOption
   /** Points wait so long for others, to be written together. */
   readonly lingerMs: number;
   readonly listener?: DecodedListener;
-  /** Told of points once they can be read; not of those that `replay` writes anew. */
+  /** Called with points once they can be read; not with those that `replay` writes again. */
   readonly onStored?: (points: readonly Point[]) => void;
-  /** Told of the id of the journal up to which every point can be read, as it grows, after `onStored`. */
+  /** Called with the journal id up to which every point can be read, as it grows, after `onStored`. */
   readonly onSettled?: (id: number) => void;
   readonly narrow: StartIsolation;
-  /** A dead letter has no points. */
+  /** Whether the record is a dead letter, which has no points. */
   readonly isAside: (id: number) => boolean;
   /** The consumer cannot go on; what the journal holds waits for the next start. */
   readonly onFailure: (error: Error) => void;
@@ -146,7 +146,7 @@ function countStored({ rates }: Meter, points: readonly Point[]): void {
 
 /**
  * Waits for records after `lastID`, for so long at most, or until a pause is asked for. Resolves with false once the
- * journal is closed: it would tell at once, and for ever, that there is nothing.
+ * journal is closed: a closed journal would answer at once, again and again, that there is nothing.
  */
 async function waitForRecords(
   journal: Journal,

@@ -152,7 +152,7 @@ export function createLayout(points: readonly BinaryPoint[]): BinaryLayout | nul
 }
 
 /**
- * Passes every value to `take`, or none and returns the reason: "length" for a payload that is too short or too long.
+ * Passes every value to `take`, or passes none and returns the reason: "length" if the payload is too short or long.
  * `place` receives each field that is present: its first bit, with the length before it if there is one, and the bit
  * after it.
  */

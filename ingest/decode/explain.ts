@@ -1,4 +1,4 @@
-/** Decodes a message again to explain how it was read, and why; stores nothing. */
+/** Decodes a message again to explain what became of it, and why; stores nothing. */
 import { readBinary } from "./binary.js";
 import { detectFormat } from "./formats.js";
 import { detectJSONForm } from "./json.js";
@@ -17,7 +17,7 @@ export type FormName = "binary" | "cbor" | "senml" | "json";
 export interface Refused {
   readonly reason: Reason;
   readonly count: number;
-  /** The key of a single value. */
+  /** The key and the value, if it is about a single value. */
   readonly key: string | undefined;
   readonly value: unknown;
 }

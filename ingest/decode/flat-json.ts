@@ -147,7 +147,7 @@ function readValue(payload: Buffer): Scalar | null {
   return value;
 }
 
-/** Reads a text of ASCII without escapes. */
+/** Reads a text of ASCII without escapes; null for any other. */
 function readText(payload: Buffer): string | null {
   const from = at + 1;
   let end = from;

@@ -141,7 +141,7 @@ function take(key: string, value: unknown, time: number | null | undefined): voi
   else work.points.push({ series: work.device.series(point), time: at, value: stored, serverStamped });
 }
 
-/** Only places are objects that count as values; further members beside the coordinates are refused. */
+/** A place is the only object that counts as a value; its members beside the coordinates are refused. */
 function refuseBesidePlace(key: string, value: object, refuse: Refuse): void {
   if (Array.isArray(value) || value instanceof Uint8Array) return;
   for (const name in value) {

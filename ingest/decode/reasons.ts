@@ -31,7 +31,7 @@ export const reasons = [
 export type Reason = (typeof reasons)[number];
 
 /**
- * Called for values that do not become a point: why, and how many values or entries; for a single value its key, and
- * itself.
+ * Called for values and entries with a fault, most of which become no point: the reason and how many; for a single
+ * value also its key and the value.
  */
 export type Refuse = (reason: Reason, count: number, key?: string, value?: unknown) => void;

@@ -27,16 +27,16 @@ export interface ShardPlaces {
 
 /** Something of each shard that this process has, found by device. Shards may come and go. */
 export interface ByShard<T> {
-  /** The shards that are here now. */
+  /** One element for each shard that is here now. */
   readonly all: readonly T[];
   /** There is no other shard, here or elsewhere, and this one stays. */
   readonly isSingle: boolean;
   of(device: DeviceEntry): Promise<T | Elsewhere>;
-  /** Like `get`, but waits: if no process has the shard, until one has, or for a while. */
+  /** Like `of`; but if no process has the shard, it waits until one has it, or for a while. */
   whenPlaced(device: DeviceEntry): Promise<T | Elsewhere>;
   /** Resolves once somebody has the shard of this number, or after a while. */
   untilPlaced(shard: number): Promise<void>;
-  /** The same at once; null if devices above it are not at hand. */
+  /** Like `of`, but synchronous; null if the devices above it are not in memory. */
   peek(device: DeviceEntry): T | Elsewhere | null;
   /** `of` is called once for each shard: for those that are here now, and as soon as one comes. */
   map<U>(of: (one: T) => U): ByShard<U>;
@@ -45,11 +45,11 @@ export interface ByShard<T> {
   places(): ShardPlaces;
 }
 
-/** Like `ByShard`, with the functions that open and close shards. */
+/** A `ByShard` for the code that opens and closes shards. */
 export interface OpenShards<T> extends ByShard<T>, Pick<ShardWaits, "look"> {
   /** The shard of that number is here from now on. */
   add(shard: number, one: T): void;
-  /** The shard is no longer here: requests for its devices are sent to another node. */
+  /** The shard is no longer here: for its devices, `of` and `peek` return an `Elsewhere` from now on. */
   remove(shard: number): void;
   /** Nobody waits for a shard any more. */
   endWaits(): void;

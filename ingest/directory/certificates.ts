@@ -7,7 +7,7 @@ import { certBindings, listEnabledCerts } from "../../store/metadata/policies/ce
 /** Fingerprints of the enabled certificates bound to a device, by the certificates' record ids. */
 export type BoundCertificates = Map<number, string>;
 
-/** Empty for a device that does not authenticate by certificate. */
+/** Empty for a device that does not authenticate by certificate: its certificates are never checked. */
 export async function readCertificates(
   db: Db,
   device: Pick<Device, "id" | "authType"> | undefined,

@@ -49,7 +49,8 @@ export function createDirectory(store: DeviceStore, devicesMax: number): Directo
   /** Versions of devices, products, policies and groups. */
   const versions = createVersions();
   /**
-   * Reads under this lock are not overtaken by a change: the feed waits, and then applies to the record that was read.
+   * No change overtakes a read under this lock: the feed waits, and then applies the change to the record that was
+   * read.
    */
   const runExclusive = createLock();
   const loader = createEntryLoader(store, cache, products, versions, runExclusive);

@@ -25,7 +25,7 @@ const offline = { deviceStatus: 0, clientIP: null, connectedAt: null, keepAlive:
 
 /**
  * @param now milliseconds since 1970
- * @param onChange is told of each device that comes or goes
+ * @param onChange called with each device that comes or goes
  */
 export function createPresence(
   db: Db,

@@ -8,9 +8,9 @@ import type { RecordSpan, Work, WorkMark } from "../../store/journal/work-mark.j
  * first, and passed over only if it ends the trial too. A start that finds no mark loses nothing by all this.
  */
 export interface CrashIsolation {
-  /** Whether the record may be processed at once; records in work are then noted. */
+  /** Whether the record may be processed at once. Notes the records in work where needed. */
   pass(id: number, settledID: number): boolean;
-  /** For a record that `pass` refuses: false if it is a dead letter. `rest` settles everything before it. */
+  /** Waits until a record that `pass` refuses may be processed; false: a dead letter. `rest` settles all before it. */
   enter(record: JournalRecord, rest: () => Promise<unknown>): Promise<boolean>;
   /** Everything up to there is settled. Beyond the records that the start has found, nothing is noted any more. */
   settled(id: number): void;
@@ -40,11 +40,11 @@ interface IsolationOptions {
   readonly isAside: (id: number) => boolean;
   /** Tries a record in isolation. False: it crashed the trial, and is now a dead letter. */
   readonly tryAlone: (record: JournalRecord) => Promise<boolean>;
-  /** Whether to wait for another follower that isolates: a record must be the only one in the whole process. */
+  /** Whether another follower isolates records: a suspected record must be the only one in work in the process. */
   readonly isHeld: () => boolean;
-  /** Resolves once no other follower isolates. */
+  /** Resolves once no other follower isolates records. */
   readonly turn: () => Promise<void>;
-  /** Called when isolation has ended. */
+  /** Called once no record is suspected any more, which may be at once. */
   readonly onWide: () => void;
 }
 
@@ -98,7 +98,7 @@ export function createCrashIsolation(options: IsolationOptions): CrashIsolation 
     if (isAside(id)) return false;
     await options.turn();
     await noting;
-    // What held it back was the writing of its note.
+    // `pass` refused it only because its note was still being written.
     if (!isIn(suspect, id) && isIn(work, id)) return true;
     await rest();
     if (suspect === null || !isIn(suspect, id)) {

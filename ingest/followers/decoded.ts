@@ -8,7 +8,7 @@ import { toMessage } from "./records.js";
 export interface DecodeRefusal {
   readonly reason: Reason;
   readonly count: number;
-  /** The key of a single value. */
+  /** The key, if it is about a single value. */
   readonly key?: string | undefined;
 }
 

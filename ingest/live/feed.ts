@@ -18,8 +18,8 @@ export interface LiveFeed {
 
 export interface LiveOptions extends Omit<TopicFeedOptions, "topicBytesMax"> {
   /**
-   * Bytes of events held for a device that has listeners. A listener that falls further behind is dropped, and may
-   * reconnect.
+   * The most bytes of events held for a device that has listeners. A listener that falls further behind is dropped, and
+   * may reconnect.
    */
   readonly deviceBytesMax: number;
 }

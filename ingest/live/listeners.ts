@@ -25,7 +25,7 @@ export interface LiveSubscription<Event extends Numbered> {
 interface Listeners<Event extends Numbered> {
   /** Listens from the position in the topic's log on; null: from the next event on. */
   add(topic: Topic<Event>, position: number | null): LiveSubscription<Event>;
-  /** Lets go those of the topic who have not taken what it does not hold any more. */
+  /** Drops the topic's listeners that have not taken an event which is no longer held. */
   dropBehind(topic: Topic<Event>): void;
   /** Closes the topic's listeners. */
   closeAll(topic: Topic<Event>): void;

@@ -55,7 +55,7 @@ export interface AlertEvent {
 
 export interface CommandEvent {
   readonly topic: "commands";
-  /** The id of the control log. */
+  /** The record id in the control log. */
   readonly id: number;
   readonly deviceIntID: number;
   readonly publishStatus: number;

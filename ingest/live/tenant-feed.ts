@@ -20,7 +20,9 @@ export interface TenantSubscription extends LiveSubscription<TenantEvent> {
   readonly generation: number;
   /** From now on the points of these devices are held, by deviceID. */
   watch(devices: ReadonlySet<string>): void;
-  /** Resolves once all subscribed topics are published; with false if a part is missing now. */
+  /**
+   * Resolves once events of all its topics arrive, also from other nodes; with false if those of a node are missing.
+   */
   ready(): Promise<boolean>;
 }
 

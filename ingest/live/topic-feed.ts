@@ -20,8 +20,8 @@ export interface TopicFeedOptions {
   readonly listenersMax: number;
   readonly listenersOfTenantMax: number;
   /**
-   * Bytes of events held for a topic that has listeners. A listener that falls further behind is dropped, and may
-   * reconnect.
+   * The most bytes of events held for a topic that has listeners. A listener that falls further behind is dropped, and
+   * may reconnect.
    */
   readonly topicBytesMax: number;
   /** Events held of all topics together, a share for each tenant, with what is on its way to listeners. */

@@ -18,7 +18,7 @@ interface Node<Value> {
   to: number;
   /** By their first level; `+` is one of them. */
   children: Map<string, Node<Value>> | null;
-  /** The value of the filter that ends here, and of the one that continues with `#`. */
+  /** `here`: the value of the filter that ends here; `rest`: that of the one that continues with `#`. */
   here: Value | undefined;
   rest: Value | undefined;
 }

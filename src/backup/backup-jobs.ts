@@ -93,7 +93,7 @@ export function createBackupJobs(deps: BackupJobsDeps): BackupJobs {
   function failed(reason: string): void {
     failure = { at: now(), reason };
     updateFigures({ failed: figures.failed + 1 });
-    // Whoever reads /readyz need not be told of paths.
+    // /readyz is public, and must not show paths.
     status.note("backups", "the last one failed: its task and the log say why");
   }
 

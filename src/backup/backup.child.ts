@@ -40,7 +40,7 @@ export type ToChild =
   | { readonly kind: "held"; readonly journalIDs: readonly number[] | null };
 
 const bytesPerSecond = 50 * 10 ** 6;
-/** Bytes are copied, and then read once more for their checksums. */
+/** Bytes are copied, and then read again for their checksums. */
 const passesOfMake = 2;
 /** The percentage of a verification that compares checksums; the rest reads the contents. */
 const shareOfChecksums = 80;

@@ -49,7 +49,7 @@ export interface BackupMade {
   readonly journalID: number;
   readonly files: number;
   readonly bytes: number;
-  /** The bytes that the earlier backup has already. */
+  /** The part of `bytes` in files that are linked to those of the earlier backup. */
   readonly bytesReused: number;
   readonly elsewhere: readonly string[];
 }

@@ -91,7 +91,7 @@ export async function createCopying(
   };
 }
 
-/** The files of an earlier backup; none if that cannot be read, as it is then of no use. */
+/** The files of an earlier backup; none if its manifest cannot be read. */
 async function readPreviousFiles(previous: string | null): Promise<Manifest["files"]> {
   if (previous === null) return [];
   return readManifest(previous).then(
@@ -100,7 +100,7 @@ async function readPreviousFiles(previous: string | null): Promise<Manifest["fil
   );
 }
 
-/** Tells one version of a file from another; null for a database with a log that is not in the file yet. */
+/** Identifies the version of a file; null for a database with a log that is not in the file yet. */
 async function readSourceState(path: string): Promise<string | null> {
   const log = await stat(`${path}-wal`).catch(() => null);
   if (log !== null && log.size > 0) return null;
@@ -108,7 +108,7 @@ async function readSourceState(path: string): Promise<string | null> {
   return `${found.ino}:${found.size}:${found.mtimeNs}`;
 }
 
-/** The suffix of a file that is about to be renamed. */
+/** The suffix of a file that is about to be renamed, and may be gone when it is copied. */
 const newFileSuffix = ".new";
 
 const isSegment = (name: string): boolean => name.endsWith(".journal");

@@ -8,8 +8,8 @@ import { type Manifest, manifestName, readManifest } from "./manifest.js";
 export const isBackup = (dir: string): boolean => existsSync(join(dir, manifestName));
 
 /**
- * Reads every byte of a backup; calls `onFault` for each file that differs from its manifest. Null: no manifest to
- * compare with.
+ * Reads every byte of a backup; calls `onFault` for each file that differs from the manifest. Null: the manifest cannot
+ * be read.
  */
 export async function verifyBackup(
   dir: string,

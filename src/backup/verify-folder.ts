@@ -1,4 +1,4 @@
-/** Reads every byte of a data folder, live or copied, and reports everything that differs from how it was written. */
+/** Reads every byte of a data folder, live or copied, and reports each damaged file. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Throttle } from "../../store/files/copy-file.js";
@@ -80,7 +80,7 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
             journalIDs: backup.journalIDs ?? [backup.journalID],
           },
         };
-  // What is no file is told of by now; whoever reads on would wait for it, or be led elsewhere.
+  // Entries that are no files have been reported. Reading them could block, or lead out of the folder.
   if (isBackup(dir) && !(await holdsFilesAlone(dir))) {
     return { folder: dir, sound: false, ...told, databases: [], journal: null, series: null, findings };
   }

@@ -45,8 +45,8 @@ export interface Authority {
 }
 
 /**
- * The key and certificate by which a listener proves its identity: PEM texts, the certificate followed by those between
- * it and its root.
+ * The key and certificate with which a listener authenticates: PEM texts, the certificate followed by those between it
+ * and its root.
  */
 export interface IssuedServer {
   readonly cert: string;

@@ -82,7 +82,7 @@ function holdService(call: Call): ServiceHold {
   async function keepOn(): Promise<void> {
     while (!extending.signal.aborted) {
       await delay(askEveryMs, undefined, { signal: extending.signal, ref: false }).catch(() => undefined);
-      // A service that restarts in between receives the request again.
+      // A failure is ignored: a service that restarts in between gets the next request.
       if (!extending.signal.aborted) await ask(holdSeconds).catch(() => undefined);
     }
   }

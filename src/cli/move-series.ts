@@ -51,8 +51,8 @@ const saveEveryMs = 2000;
 const listedMax = 100;
 
 /**
- * Holds the folder: no service runs meanwhile. What both engines have stays as the target has it. Afterwards each point
- * of the source is looked for in the target; and only if nothing is missing, and nothing was damaged, the source is
+ * Locks the folder, so that no service runs. Points that both engines have stay as the target has them. Afterwards each
+ * point of the source is looked up in the target. Only if nothing is missing and nothing was damaged, the source is
  * emptied, unless it is to be kept.
  */
 export async function moveSeriesTool(args: readonly string[], config: Config): Promise<unknown> {
@@ -159,7 +159,7 @@ interface Checked {
   readonly counts: MoveCounts;
   /** The checkpoint of the source for each shard, when the move began. */
   readonly checkpoints: readonly number[];
-  /** Points of the source, each looked up in the target. */
+  /** The number of the source's points: each was looked up in the target. */
   readonly points: number;
   readonly missing: readonly string[];
 }

@@ -12,7 +12,7 @@ export interface BrokersWatch {
 }
 
 interface WatchDeps {
-  /** Is closed with what is returned. */
+  /** Closed together with the watch. */
   readonly brokers: BrokersReach;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -23,7 +23,7 @@ interface WatchDeps {
 const askMs = 2000;
 /** A leader that is gone, or a link that broke off, is no reason to give up shards. */
 const silentMs = 6000;
-/** A process that was paused may have one unanswered request for long. */
+/** One failure is not enough: if the process was paused, a request may seem unanswered for long. */
 const failuresMin = 2;
 
 /** Asks from now on. */

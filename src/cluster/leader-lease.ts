@@ -28,7 +28,7 @@ interface Seat {
 interface SeatDeps {
   readonly db: Pick<Db, "write" | "snapshot">;
   readonly number: number;
-  /** Tells this process from every other. */
+  /** Identifies this process among all others. */
   readonly owner: string;
   /** Milliseconds; never set. */
   readonly monotonic: () => number;
@@ -50,8 +50,8 @@ export async function hasSeat(db: Pick<Db, "snapshot">, { number, owner }: NodeI
 const unableMsMax = 10_000;
 
 /**
- * A process that cannot reach the metadata keeps its lease: nobody else can take it then. A process that is not able
- * keeps it too while no other is able.
+ * A process that cannot reach the metadata keeps its lease: no other process can take it then, or the next beat that
+ * succeeds shows that one has. A process that is not able keeps it too while no other is able.
  */
 export function startSeat(deps: SeatDeps): Seat {
   const { db, number, owner, monotonic, sleep, isAble, onTaken, onLost } = deps;

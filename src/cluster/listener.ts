@@ -21,7 +21,7 @@ interface ListenerDeps {
   readonly log: Logger;
   /** Links at once, each of which has a descriptor. */
   readonly linksMax: number;
-  /** Told of each link by which a node asks for something. */
+  /** Called with each link by which a node asks for something. */
   onLink(node: number, socket: Socket): void;
   /** Goes on with a client of MQTT that another node passes on. */
   onMqtt(stream: Duplex, client: RelayedClient): void;
@@ -74,7 +74,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
       else onLive(socket);
     },
   );
-  // Sockets that never reached a handshake count too.
+  // `close` must also end sockets that have not completed a handshake.
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -146,7 +146,7 @@ function askSelf({ self, masterKey }: ClusterSettings): Promise<string | null> {
 
 const refusedEveryMs = 60_000;
 
-/** Whoever knocks at the port gets a line in the log now and then, not each time. */
+/** Logs refused links now and then, not each one. */
 function createRefusals(log: Logger) {
   let count = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;

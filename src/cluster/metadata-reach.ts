@@ -1,4 +1,4 @@
-/** Watches whether the shared metadata can be reached, and logs one line at each change. */
+/** Tracks whether the shared metadata can be reached, and logs one line at each change. */
 import type { Logger } from "../observability/log.js";
 
 export interface MetadataReach {

@@ -16,7 +16,7 @@ export interface NeighbourNodes extends Neighbours, Pick<Links, "ask" | "call" |
   places(): ShardPlaces;
   /** Where the device of this record id is kept; null: here. Waits a while for one that is kept nowhere. */
   placeOf(device: number): Promise<Elsewhere | null>;
-  /** @throws KeptElsewhere if another node keeps the device of this record id, or none now */
+  /** @throws RemoteShard if another node keeps the device of this record id, or none now */
   atKeeper(device: number): Promise<void>;
   /** Resolves once a node has the shard of this number, or after a while. */
   untilPlaced(shard: number): Promise<void>;
@@ -49,7 +49,7 @@ export function createNeighbours(
     places: shards.places,
     untilPlaced: shards.untilPlaced,
     atKeeper: async (id) => {
-      // Whoever waits here would hold its place among those for whom answers are made.
+      // `of`, not `whenPlaced`: a request that waits here would keep its place among those being answered.
       const found = await elsewhere(await directory.get(id), shards.of);
       if (found !== null) throw new RemoteShard(found.node, found.shard);
     },

@@ -1,10 +1,10 @@
-/** The key with which two nodes of a cluster authenticate to each other; it is derived from MASTER_KEY. */
+/** The keys with which the nodes of a cluster authenticate to each other; they are derived from MASTER_KEY. */
 import { hkdfSync } from "node:crypto";
 import type { ConnectionOptions, SecureContextOptions } from "node:tls";
 
 /**
- * The key for links to the node of this number, 32 bytes (HKDF, RFC 5869). Each node has its own: whoever comes to
- * another one than it means to, by a wrong address for instance, is not let in.
+ * The key for links to the node of this number, 32 bytes (HKDF, RFC 5869). Each node has its own, so that a link to the
+ * wrong node, by a wrong address for instance, is refused.
  */
 export function linkKey(masterKey: Uint8Array, node: number): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", masterKey, "", `tidemark cluster, links to node ${node}`, 32));

@@ -71,7 +71,7 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const runExclusive = createLock();
   /** When the last look began that has had an answer. */
   let seenAt = Number.NEGATIVE_INFINITY;
-  /** The shards that the last look found others will give to this node. */
+  /** The shards that other nodes are to give to this one, as of the last look. */
   let coming: readonly number[] = [];
 
   async function look(): Promise<void> {
@@ -133,7 +133,7 @@ export async function startShardLeases(deps: ShardLeasesDeps): Promise<ShardLeas
   const beating = keepBeating();
   let closing: Promise<void> | null = null;
   async function close(): Promise<void> {
-    // Beats go on meanwhile: others leave what it has to it until it is given.
+    // Beats continue until then: others leave the shards to this node until it has given them.
     if (!stopped.signal.aborted) {
       mustMarkShutdown = true;
       await markShutdown();

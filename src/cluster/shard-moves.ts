@@ -29,7 +29,7 @@ interface ShardMoves {
 
 /** On their way to this node at the same time. */
 const takesAtOnce = 2;
-/** How long a stopping node lets others copy its shards ahead; after it, the rest is given without a copy. */
+/** How long a stopping node lets others copy its shards ahead; after that it gives the rest without waiting. */
 const shutdownMs = 10_000;
 const againMs = 200;
 
@@ -43,9 +43,9 @@ export function createShardMoves(
   const locals = new Map<number, Local>();
   const steps = createShardSteps(deps, locals, view, reach, own);
   const running = new Set<Promise<void>>();
-  /** The shards that the last look found still to be taken. */
+  /** The shards that this node has still to take, as of the last look. */
   let wanted: number[] = [];
-  /** The shards that the last look gave to others. */
+  /** The shards that this node is to give to others, as of the last look. */
   let shuttingDown: readonly number[] = [];
   let taking = 0;
   let giving = false;
@@ -77,7 +77,7 @@ export function createShardMoves(
   const isOpen = (shard: number): boolean => locals.get(shard)?.phase === "open";
   const canGive = (shard: number): boolean => isOpen(shard) && steps.mayGive(shard);
 
-  /** One at a time, and no more than one a look: whoever gets it opens it meanwhile. */
+  /** Gives one at a time, and at most one a look: the node that gets it needs that time to open it. */
   function giveNext(): void {
     if (giving || !shuttingDown.some(canGive)) return;
     giving = true;
@@ -103,7 +103,7 @@ export function createShardMoves(
     }
   }
 
-  /** Resolves once whoever gets the shard has copied it, or the time is over. */
+  /** Resolves once the node that gets the shard has copied it, or the time is over. */
   async function copied(shard: number | undefined, until: number): Promise<void> {
     while (shard !== undefined && isOpen(shard) && own.isAble() && clock.monotonic() < until) {
       const takers = view.takers();
@@ -130,7 +130,7 @@ export function createShardMoves(
       if (view.isOwn(shard)) continue;
       if (local.phase === "opening") {
         local.isLost = true;
-        // It would take the log from whoever has the shard now.
+        // The opening would take the log from the node that has the shard now.
         local.leaving.abort();
       }
       if (local.phase === "open") run(steps.lose(shard, local));

@@ -36,7 +36,7 @@ export interface ShardPlan {
 /** A node as it will be: with what comes to it, and without what it gives. */
 interface Filling extends SharingNode {
   count: number;
-  /** The shards that it keeps, among those that it holds now. */
+  /** The shards that it holds now and keeps. */
   readonly kept: number[];
 }
 

@@ -38,7 +38,7 @@ export interface ShardStepsDeps extends ShardHandlers {
   readonly log: Logger;
 }
 
-/** The state of this node as the others see it. */
+/** The state of this node that the other nodes must know. */
 export interface OwnState {
   readonly refusals: Pick<Refusals, "refuses" | "failed" | "worked">;
   /** Whether shards can be opened here at all. */
@@ -134,7 +134,7 @@ export function createShardSteps(
         if (local.leaving.signal.aborted) return leave(shard);
         refusals.failed(shard);
         log.warn("cannot open a shard", { shard, error: asError(error) });
-        // First, so that whoever finds the shard free leaves it to a node that takes it.
+        // First, so that the other nodes know of the refusal when they find the shard free.
         await say();
         return leave(shard);
       }

@@ -73,7 +73,7 @@ export interface Commands {
 
 interface CommandsDeps extends RoutingDeps {
   readonly db: Db;
-  /** Finds the number of a device's shard, whose next start settles commands that it leaves open. */
+  /** The number of a device's shard. Commands that are still open when the shard ends are settled at its next start. */
   readonly shardOf: (device: number) => number;
   readonly sessions: Pick<Connections, "has" | "sendToAll" | "waitingBytes">;
   readonly downlinks: SessionDownlinks;
@@ -119,7 +119,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       const { tenant } = route.to.device;
       const confirm = inFlight.add(tenant, route.to.id, bytes);
       const message = { topic, payload, qos: route.qos, ttl, receipt: id };
-      // What the answer says must stand in the log by then, unless the store is away. It is settled from here on.
+      // The log must have the status before the answer reports it, unless the store is away. It is final from here on.
       const end = (publishStatus: StatusChange["publishStatus"], isDone: boolean): void => {
         receipts.add({ id, groupLogIntID, publishStatus });
         resolve(
@@ -146,7 +146,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     target: async (tenant, key) => {
       // Another process may have changed it, and the feed not said so yet.
       if (db.shared) return findCommandTarget(db, tenant, key);
-      // A connected device is complete in the cache; the feed of changes keeps it so.
+      // A connected device is always in the cache, which the change feed keeps up to date.
       const known =
         "deviceID" in key ? directory.peekByDeviceID(key.deviceID) : directory.peek(key.deviceIntID);
       if (known == null || known.device.tenant !== tenant) return findCommandTarget(db, tenant, key);

@@ -35,7 +35,7 @@ export function createNextRuns(zone: Zone): NextRuns {
     anew: (planned, now) => {
       const { crontab, ranWall, nextAt } = planned;
       const since = plannedSince(planned, zone, now);
-      // What has run by the clock of the old rules does not run once more where the new ones show that time again.
+      // A run by the clock of the old rules is not repeated where the new rules show its time again.
       const first = cronTime(crontab, since);
       const isPast = first !== null && first <= now;
       const next = isPast ? cronTime(crontab, now) : first;

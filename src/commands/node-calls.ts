@@ -86,7 +86,7 @@ interface NodeCallsDeps {
   readonly resumes: TenantFeed["resumes"];
   /** Resolves once every change of the metadata up to now is seen here. */
   readonly followed: () => Promise<void>;
-  /** The calls of the node that follows the external broker; null: there is none. */
+  /** Answers calls of the node that follows the external broker; null: BROKER_URL is not set. */
   readonly follower: FollowerCalls | null;
   readonly shardNews: ShardNews;
   readonly onFault: (error: Error) => void;

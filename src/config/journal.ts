@@ -1,4 +1,4 @@
-/** Parses JOURNAL_URL. Error texts do not repeat the value, because it contains a password. */
+/** Parses JOURNAL_URL. Error texts do not repeat the value, because it may contain a password. */
 import { isIPv6 } from "node:net";
 import type { Address } from "../../store/journal/kafka/broker-link.js";
 import type { SaslMechanism, SaslUser } from "../../store/journal/kafka/link-security.js";

@@ -35,7 +35,7 @@ export function createEmailSend(guard: AddressGuard, own: OwnMailServer | null):
     const password = server === null ? own?.password : secrets.password;
     let host = used.host;
     try {
-      // Connects to the address that was checked.
+      // The connection goes to the address that was checked: a second look-up of the name could find another.
       if (server !== null) host = await guard.resolve(server.host, signal);
     } catch (error) {
       return failed(formatSendError(error));

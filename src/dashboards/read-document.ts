@@ -90,7 +90,7 @@ function createFaults() {
       if (parsed.success) return parsed.data;
       for (const issue of parsed.error.issues) {
         const inner = meant(issue);
-        // A form without such a `type` has no issues of its own.
+        // `meant` finds no issues if no form has the value's `type`: then the issue of the union itself is added.
         for (const one of inner.length === 0 ? [issue] : inner) addIssue(one, at);
       }
       return undefined;

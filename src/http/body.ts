@@ -30,7 +30,7 @@ export interface RequestBody {
   readonly source: PausableSource;
   /** Where it is counted while it is held. */
   readonly reservation: Reservation;
-  /** Long bodies are parsed in turn, one tenant after the other. */
+  /** Tenants take turns when their long bodies are parsed. */
   readonly tenant: number | undefined;
 }
 

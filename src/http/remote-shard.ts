@@ -1,12 +1,12 @@
 import { ApiError } from "./errors.js";
 
 /**
- * A handler throws this when another node owns the requested data; the frame then forwards the request to that node.
+ * A handler throws this when another node owns the requested data; `frame.ts` then forwards the request to that node.
  */
 export class RemoteShard extends Error {
   /**
-   * @param node null: none has it now
-   * @param shard whose it is; null: it is of that node
+   * @param node the owner; null: no node has the data now
+   * @param shard the shard of the data; null: the data belongs to the node itself
    */
   constructor(
     readonly node: number | null,

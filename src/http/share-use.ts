@@ -74,7 +74,7 @@ export function createShareUse(monotonic: () => number): ShareUse {
     };
   }
 
-  /** Whoever came first begins first, but nobody waits for an address that must wait itself. */
+  /** Requests begin in the order of their arrival, but none waits for an address that must wait itself. */
   function next(): void {
     clearTimeout(timer);
     let soonest = Number.POSITIVE_INFINITY;

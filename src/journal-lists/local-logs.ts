@@ -9,7 +9,7 @@ export interface LocalLogPage extends EventPage {
 }
 
 export interface LocalLogs {
-  /** Reads only those of these shards that are on this node while a list is read. */
+  /** The lists of these shards, as far as they stay on this node while a list is read. */
   of(shards: readonly number[]): { list(query: EventQuery): Promise<LocalLogPage> };
 }
 

@@ -16,7 +16,7 @@ import {
 export interface NodeLink {
   /** Says a change of what is wanted. */
   say(line: RequestLine): void;
-  /** Resolves once the node sends everything that is now subscribed; with false if it is away. */
+  /** Resolves once the node sends everything that is now subscribed; with false if it is away or slow to answer. */
   ready(): Promise<boolean>;
   close(): void;
 }
@@ -42,7 +42,7 @@ const delayMs = { first: 250, longest: 5_000 } as const;
 const readyMs = 3_000;
 /** The node shows a sign of life every 5 s. */
 const silenceMsMax = 15_000;
-/** The most bytes that may wait unsent. */
+/** The most bytes that may wait unsent before the link is ended. */
 const unsentBytesMax = 4 * 1024 * 1024;
 
 export function openNodeLink(deps: NodeLinkDeps): NodeLink {
@@ -96,11 +96,11 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   }
 
   function lose(error: Error): void {
-    // The node may be back at once, with all events since.
+    // The node may be back at once, and then sends all events since.
     if (state === "on") state = "opening";
     else if (state === "opening") {
       state = "away";
-      // Streams that began without this node were informed when they began.
+      // Streams that began without this node received a gap when they began.
       if (place !== null) onMissed();
       onAway(error);
     }
@@ -125,7 +125,7 @@ export function openNodeLink(deps: NodeLinkDeps): NodeLink {
   return {
     say: (line) => {
       if (link === null) return;
-      // One that does not read is told all of it anew, on another link.
+      // A node that does not read gets everything again on another link.
       if (link.writableLength > unsentBytesMax) link.destroy(new Error("it does not read"));
       else void writeLine(link, line);
     },

@@ -1,4 +1,4 @@
-/** Tells another node what happens to the devices that are kept here. */
+/** Sends another node the live events of local devices. */
 
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** Writes the events of a tenant for one stream: those of its topics and devices, in the form of the protocol. */
+/** Makes the frames of one stream from a tenant's events: those of its topics and devices, as Server-Sent Events. */
 import {
   type AlertEvent,
   type CommandEvent,

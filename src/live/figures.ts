@@ -34,7 +34,7 @@ export type NodeFigures = z.infer<typeof nodeFigures>;
 type ShownRates = NonNullable<NodeFigures["rates"]>;
 
 export interface Figures extends Omit<NodeFigures, "shards"> {
-  /** The newest second of the rates, milliseconds since 1970. */
+  /** The end of the newest second of the rates, milliseconds since 1970. */
   readonly endTime: number;
   /** Whether those of a node or a shard are missing. */
   readonly truncated: boolean;
@@ -63,7 +63,7 @@ export function figuresHere({ meter, status, shards }: FiguresDeps, tenant: numb
 
 /** They are asked for each second. */
 const askMs = 1_000;
-/** How long a node that has not answered is not called again. */
+/** How long a node that has not answered is not called again: callers would have to wait for it each time. */
 const restMs = 5_000;
 
 /** @param nodes null: the process is alone */

@@ -13,7 +13,7 @@ export const rateIntervalMs = 1000;
 
 /**
  * @param secondsMax the number of newest seconds to return; absent: all that are known
- * @param sizes figures that need not be counted again
+ * @param sizes numbers of products and groups that are known, and not counted again
  */
 export async function createOverview(
   deps: OverviewDeps,

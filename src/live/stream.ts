@@ -75,7 +75,7 @@ async function* chunks(deps: StreamDeps, stream: Stream): AsyncGenerator<Uint8Ar
       seen = last.number;
       const pieces = await paced(await writer.prepare(events, devices));
       if (pieces.length > 0) {
-        // The id comes last: a client that is cut off before it is told all of them again.
+        // The id comes last: a client that is cut off before it receives all of them again.
         yield* inChunks([...pieces, encoder.encode(`id: ${idOf(seen)}\n\n`)]);
         sentAt = performance.now();
       }
@@ -99,7 +99,7 @@ function* greeting(
   { subscription, since, idOf, isBack }: Stream,
   isWhole: boolean,
 ): Generator<Uint8Array, void> {
-  // Whoever is back keeps its id until it has been told what it has missed.
+  // A client that is back keeps its id until it has received what it missed.
   const id = isBack && subscription.resumed ? "" : `id: ${idOf(since)}\n`;
   const hello = JSON.stringify({ id: idOf(since), time: now() });
   yield encoder.encode(`retry: ${retryMs}\n\n${id}event: hello\ndata: ${hello}\n\n`);

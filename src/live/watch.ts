@@ -1,4 +1,4 @@
-/** Watches alerts, commands and the overview's figures for tenants with streams. */
+/** Watches alerts, commands and the overview's figures for tenants with streams, and publishes the changes to these. */
 import type { LiveTopic } from "../../ingest/live/tenant-events.js";
 import { every } from "../background/every.js";
 import type { Logger } from "../observability/log.js";

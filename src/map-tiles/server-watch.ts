@@ -1,15 +1,17 @@
-/** Watches the map's tile server: logs changes of its state, and pauses requests after a failure. */
+/**
+ * Watches the map's tile server: logs when it fails and recovers, and asks for a pause after several faults in a row.
+ */
 import type { Logger } from "../observability/log.js";
 import type { TileFault } from "./fetch-tile.js";
 
 interface ServerWatch {
   failed(fault: TileFault): void;
   succeeded(): void;
-  /** Why it is not worth asking now; null: it is. */
+  /** The fault because of which no tile should be requested now; null: requests may be sent. */
   readonly pause: TileFault | null;
 }
 
-/** After so many faults of the server, with no tile between them, nobody waits for the same one. */
+/** After so many faults of the server without a tile between them, requests pause, so that nobody waits for them. */
 const [faultsOfPause, pauseMs] = [3, 5000] as const;
 /** Without a fault for so long, it is well again. */
 const quietMs = 60_000;

@@ -8,7 +8,7 @@ type AlertCondition = "firing" | "resolved";
 /** Times are milliseconds since 1970. */
 export interface AlertInMessage extends AlertFacts {
   readonly status: AlertCondition;
-  /** Whether no message has reported its begin yet. */
+  /** Whether no message has reported yet that it began. */
   readonly isNew: boolean;
   readonly endTime: number | null;
 }

@@ -1,4 +1,4 @@
-/** Decides what a due group has to report. The function is pure: times come in, in milliseconds. */
+/** Decides what a due group has to report. The function is pure: times are passed in, in milliseconds. */
 import type { AlertRoute } from "../../store/metadata/notifications/alert-routes.js";
 import type {
   GroupMember,
@@ -11,7 +11,7 @@ interface GroupState {
   readonly group: NotificationGroup;
   readonly route: AlertRoute;
   readonly members: readonly GroupMember[];
-  /** Members that no message reports now. */
+  /** Members that a silence covers: no message reports them now. */
   readonly silenced: ReadonlySet<GroupMember>;
   /** Until when the route does not speak; null: it does. */
   readonly mutedUntil: number | null;
@@ -38,7 +38,7 @@ export function decide(state: GroupState, now: number): Decision {
   const isRepeat = !hasNews && firing.length > 0 && isPast(repeatAt(state), now);
   const wantsToSpeak = hasNews || isRepeat;
   const speaks = wantsToSpeak && mutedUntil === null;
-  // What ends in silence is told to nobody, even if its beginning was.
+  // The end of a silenced alert is not reported, even if its beginning was.
   const finished = members.filter(
     (member) =>
       hasEnded(member) &&

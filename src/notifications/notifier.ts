@@ -27,7 +27,7 @@ import { notifyGroups } from "./notify-groups.js";
 import { renderMessage, type Senders, sendMessage } from "./send-message.js";
 import { createTemplateRenderer, previewMsMax } from "./templates.js";
 
-/** Tells people of alerts: what begins and ends goes to the groups of routes, and from them to contact points. */
+/** Notifies people of alerts: beginnings and ends go to the groups of routes, and from them to contact points. */
 export interface Notifier {
   /**
    * Sends a test in the built-in texts at once, and stores its outcome. Returns the notification's record id too, or
@@ -79,7 +79,7 @@ const leaseMs = 30_000;
 const testsOfTenantMax = 8;
 /** After which a test has ended. */
 const testMs = 15_000;
-/** How long messages that are under way have when the service ends; those that have not gone out by then go out after its start. */
+/** How long running sends have when the service ends; messages that have not gone out go out after its next start. */
 const closeMs = 5000;
 /** Steps of one look, so that the outcome of a flood is not waited for. */
 const stepsMax = 100;

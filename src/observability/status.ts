@@ -18,7 +18,7 @@ import { createWindowPair } from "./window-pair.js";
 
 /** The state of the running service for /readyz and /metrics. */
 export interface Status {
-  /** Tells of a shard's journal from now on, until what is returned is called. */
+  /** Includes a shard's journal from now on, until the returned function is called. */
   follow(journal: JournalProgress): () => void;
   /** Null while uplinks are taken; otherwise the reason why not. */
   notReady(): string | null;
@@ -44,11 +44,11 @@ export interface Status {
 interface Figures {
   /** Records on disk whose points cannot be read yet, and for how long the oldest has been there. */
   readonly lag: { readonly messages: number; readonly seconds: number };
-  /** The last one to two minutes; 0 where nothing was committed. */
+  /** Commits of the last one to two minutes; 0 if there were none. */
   readonly commit: { readonly p50Ms: number; readonly p99Ms: number };
   /** `isFull`: nothing can be kept. */
   readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
-  /** The last one to two minutes. */
+  /** Over the last one to two minutes. */
   readonly eventLoopDelayP99Ms: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;

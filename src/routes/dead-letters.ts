@@ -50,7 +50,7 @@ export function deadLetterRoutes({ aside, cluster }: AppDeps): Route[] {
     return listClusterDeadLetters(aside.all(), cluster);
   }
 
-  /** @throws KeptElsewhere if another node has it; ApiError SERVICE_UNAVAILABLE if one that may have it is away */
+  /** @throws RemoteShard if another node has it; ApiError SERVICE_UNAVAILABLE if one that may have it is away */
   async function atItsNode(id: number): Promise<void> {
     if (cluster === null || aside.all().some((one) => one.id === id)) return;
     const shared = await aside.everywhere();

@@ -101,7 +101,7 @@ export interface AppDeps {
   /** Those that the service makes of itself; null if no folder for them is set. */
   readonly backups: Backups | null;
   readonly commands: Commands;
-  /** Tells people of alerts. */
+  /** Notifies people of alerts. */
   readonly notifier: Pick<Notifier, "test" | "preview">;
   /** What devices' clients have left with this process. */
   readonly sessions: ClientSessions;

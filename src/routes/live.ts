@@ -114,8 +114,8 @@ function eventIDs(
 const askMs = 1_000;
 
 /**
- * Numbers of events are each node's own: whoever comes back to another node goes on at the one that told the last,
- * while that still knows what came then. @throws KeptElsewhere
+ * Each node numbers its events itself: a client that reconnects at another node continues at the one that sent its last
+ * event, as long as that still holds the events since. @throws RemoteShard
  */
 async function toItsNode({ cluster }: AppDeps, tenant: number, last: EventID | null): Promise<void> {
   if (last === null || cluster?.others.includes(last.node) !== true) return;
@@ -169,7 +169,7 @@ function readScope({ deviceID, groupID }: z.output<typeof query>): RequestedScop
 /** @throws ApiError PARAMETER_INVALID */
 function readTopics(text: string | undefined, { deviceIDs, groupID }: RequestedScope): LiveTopic[] {
   const hasDevices = deviceIDs !== null || groupID !== null;
-  // The figures come every second, whatever happens: only whoever asks for them is told.
+  // The figures come every second: only clients that ask for them receive them.
   if (!text) return liveTopics.filter((topic) => topic !== "overview" && (hasDevices || topic !== "points"));
   const requested = [...new Set(text.split(","))];
   const topics = liveTopics.filter((topic) => requested.includes(topic));

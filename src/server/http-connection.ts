@@ -31,7 +31,7 @@ export interface HttpTimes {
   readonly unreadMs: number;
 }
 
-/** How to treat a late connection: answer 408, or close it silently. */
+/** How to treat a connection: answer 408 because it is late, close it silently, or (null) leave it. */
 type Overdue = "tell" | "close" | null;
 
 interface HttpConnectionDeps {
@@ -184,7 +184,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
 
   /**
    * Whether it can become something else: nothing before this request is unanswered. From then on bytes pass both ways
-   * as they come, and whoever has it sees to its times.
+   * as they come, and the code that has upgraded it applies its own time limits.
    */
   upgrade(): boolean {
     if (this.#answering !== null || this.#waiting.length > 0) return false;
@@ -236,7 +236,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     this.destroy();
   }
 
-  /** Must be called periodically. Returns how to treat a late client; a client receives the answer only once. */
+  /** Must be called periodically. Returns how to treat the connection; `tell` is returned only once. */
   overdue(times: HttpTimes): Overdue {
     const due = this.#owed(times);
     if (due !== "tell") return due;

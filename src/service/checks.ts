@@ -35,7 +35,7 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
 
   const metadata = metadataFile(config);
 
-  /** Repair functions by database. */
+  /** By database, a function that repairs a fault of it, or reports one that cannot be repaired. */
   function listRepairs(): Map<string, (fault: string) => Promise<void>> {
     const repairs = new Map<string, (fault: string) => Promise<void>>();
     for (const { dir, events, remakeSessions } of shards()) {
@@ -50,7 +50,7 @@ export function createChecks({ config, shards, series, report, log }: ChecksDeps
   }
 
   function onFault({ path, fault }: { path: string; fault: string }): void {
-    // A shard that has gone meanwhile has taken its databases along.
+    // If its shard has left this node, the path is no longer in the map.
     const repair = listRepairs().get(path) ?? ((found: string) => series.files?.suspect(path, found));
     repair(fault)?.catch((error: unknown) => log.error("cannot mend a damaged database", { path, error }));
   }

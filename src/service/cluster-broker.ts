@@ -36,7 +36,7 @@ interface ClusterBrokerDeps
   readonly monotonic: () => number;
 }
 
-/** All nodes use the same client id, so that the next follower of the broker continues the session. */
+/** All nodes use the same client id, so that the next node that follows the broker continues the session. */
 const clientID = "tidemark-cluster";
 const callMs = 20_000;
 /** Messages that wait for their shards. The broker bounds those of QoS 1 only. */
@@ -162,7 +162,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     shards,
     directory,
     isSeated: (one) => hasSeat(db, { number: brokerSeat, owner: one }),
-    // What this node still has of the broker is the other's by now; its next beat tells it so.
+    // A node with a later term follows the broker now; this node's own beat would show that only later.
     onFollower: (other) => {
       if (other > term) end();
     },

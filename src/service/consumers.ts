@@ -117,7 +117,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   };
 }
 
-/** Stores the missing points of a dead letter: newer messages may have written points at its times. */
+/** Stores only those points of a dead letter that are missing: newer messages may have written points at its times. */
 async function writeLate(deps: ConsumersDeps, record: JournalRecord): Promise<void> {
   const { metadata, series, rules, onFailed, clock } = deps;
   const device = await metadata.directory.get(record.device);

@@ -58,7 +58,7 @@ import type { ShardPipeline } from "./shard-pipeline.js";
 
 /** The endpoints that devices connect to: the MQTT listeners, and the external broker if there is one. */
 export interface Endpoints {
-  /** The certificates with which TLS listeners authenticate. */
+  /** The keys and certificates with which TLS listeners authenticate. */
   readonly identity: ServerIdentity;
   readonly listeners: MqttListeners;
   /** The other nodes of a cluster; null: there are none. */

@@ -34,18 +34,18 @@ interface EventRetentionDeps {
   readonly now: () => number;
 }
 
-/** The series store's journal id for a shard: all points up to it are on disk. */
+/** The part of the series store that knows up to which journal id of a shard all points are on disk. */
 interface SettledIDs {
   checkpoint(shard: number): Promise<number>;
 }
 
 const dayMs = 86_400_000;
 
-/** The returned function releases, in all local shards, everything that need not be kept any more. */
+/** The returned function removes, in all local shards, the segments that need not be kept any more. */
 export function createEventRetention(deps: EventRetentionDeps): () => Promise<void> {
   const { config, pipelines, series, isHeld, ending, log, now } = deps;
   const bytesMax = shardPart(config.eventRetentionBytes, config);
-  /** Shards in which the last release failed: logged once. */
+  /** Shards whose segments could not be removed the last time: this is logged once. */
   const failing = new WeakSet<RetainedShard>();
   const isOver = (): boolean => ending.aborted || isHeld();
   /** One copies its sessions at a time: a node may have many shards, and one disk. */
@@ -81,7 +81,7 @@ export function createEventRetention(deps: EventRetentionDeps): () => Promise<vo
     try {
       await apply(one);
     } catch (error) {
-      // A shard that has gone meanwhile is another node's.
+      // A shard that has left this node is no longer ours.
       if (ending.aborted || failing.has(one) || !pipelines.all.includes(one)) return;
       failing.add(one);
       log.warn("cannot let segments go", { shard: one.shard.number, error });
@@ -137,11 +137,11 @@ interface Bounds {
   readonly checkpoint: number;
   /** Segments that ended before that are old, milliseconds since 1970. */
   readonly endedBefore: number;
-  /** The size limit of all segments. */
+  /** The most bytes of all segments together. */
   readonly bytesMax: number;
 }
 
-/** Returns the segments of a journal that may be removed; the newest always stays. */
+/** Returns the segments of a journal that are to be removed, oldest first as `segments` is; never the newest. */
 export function listRemovable<T extends Pick<Segment, "firstID" | "createdAt" | "bytes">>(
   segments: readonly T[],
   { checkpoint, endedBefore, bytesMax }: Bounds,

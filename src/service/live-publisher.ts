@@ -1,4 +1,4 @@
-/** Publishes the live events of the uplink path to the streams of tenants, here and at other nodes. */
+/** Publishes messages, points and presence as live events to the streams of tenants, on this node and on others. */
 import type { Directory } from "../../ingest/directory/directory.js";
 import type { DecodedListener } from "../../ingest/followers/decoded.js";
 import { type LiveTopic, type NewEvent, sumRefusals } from "../../ingest/live/tenant-events.js";
@@ -88,8 +88,8 @@ export interface TakenOver {
 }
 
 /**
- * Only the process that accepted a record publishes it. Records of an earlier process are skipped, as it may have
- * published them. If there are messages among these, streams receive a gap once all of them can be read.
+ * Only the process that accepted a record publishes it. Records of the shard's previous process are skipped, as that
+ * process may have published them. If they include messages, streams receive a gap once all of them can be read.
  */
 export function createShardPublisher(
   publisher: LivePublisher,
@@ -106,7 +106,7 @@ export function createShardPublisher(
     },
     points: (points) => {
       if (isThrough && !isOver) publisher.points(points);
-      // Whose they are is not known.
+      // It is not known whether this process accepted their messages.
       else if (points.length > 0) isMissed = true;
     },
     presence: (device, deviceStatus) => {

@@ -1,4 +1,4 @@
-/** The sources of live streams and the overview: of this process, and in a cluster of all. */
+/** The sources of live streams and the overview: this process, or all processes of a cluster. */
 import { tenantFeedDefaults } from "../../ingest/live/tenant-feed.js";
 import type { Clock } from "../../store/lib/clock.js";
 import type { NeighbourNodes } from "../cluster/neighbours.js";

@@ -31,7 +31,7 @@ export function movingCrashMarks(
       try {
         await writeDeadLetter(databaseOfShard(shard), shard, deadLetter, record);
       } catch (error) {
-        // It must not end this process, which has found it. Whoever gets the shard may have to find it once more.
+        // This must not end the process, which knows the record. The next owner of the shard may have to find it again.
         log.error("cannot write down for other nodes that a message is set aside", {
           shard,
           id: deadLetter.id,

@@ -34,7 +34,7 @@ interface MovingShardsDeps {
   /** How many there are. */
   readonly shards: number;
   readonly db: Db;
-  /** Is closed with what is returned. */
+  /** Closed together with the returned object. */
   readonly brokers: BrokersReach;
   readonly set: Pick<ShardSet, "open" | "close" | "pipelines">;
   /** Copies a shard that is open elsewhere. */
@@ -53,9 +53,9 @@ const firstKeepUpMs = 15_000;
 
 /** Announcements about a shard lose their value after this time: nodes then look by themselves. */
 const announceMs = 1000;
-/** A node that does not answer by then is not waited for: it answers before, if with nothing more than that it copies. */
+/** How long to wait for the answer of a node. It answers earlier, if only to say that it still copies. */
 const copyMs = 2 * aheadWaitMs;
-/** How long a shard waits to be given until the others know of it: they then wait for whoever gets it. */
+/** How long to wait, before a shard is given, until the others know: they then wait for the node that gets it. */
 const announceDelayMs = 250;
 /** So long after it is said that a shard is about to be given, its node is asked again. */
 const givingMsMax = 5000;
@@ -66,7 +66,9 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
   const { sleep = systemSleep } = deps;
   const { self, nodes } = settings;
 
-  /** Whoever is to have a shard that is free, or waits for one that is open now, need not wait for its next beat. */
+  /**
+   * So that nodes that are to have a free shard, or wait for one that is open now, need not wait for their next beat.
+   */
   function notifyOthers(body: object = { call: "shards" }): Promise<unknown> {
     // A node that does not answer looks by itself.
     return Promise.all(
@@ -74,7 +76,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     );
   }
 
-  /** Shards that other nodes are about to give: whoever needs one waits for the node that gets it. */
+  /** Shards that other nodes are about to give: requests for one wait for the node that gets it. */
   const given = new Map<number, { readonly node: number; readonly at: number }>();
   const isGiven = (shard: number, holder: number | null): boolean => {
     const found = given.get(shard);
@@ -148,7 +150,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
     await sleep(firstKeepUpMs, stopped.signal);
     while (!stopped.signal.aborted) {
       for (const shard of leases.successions()) {
-        // The shard may have arrived in between.
+        // The list may have changed while an earlier shard was copied.
         if (leases.successions().includes(shard)) await ahead.keepUp(shard);
       }
       await sleep(keepUpMs, stopped.signal);

@@ -37,7 +37,7 @@ export interface Pipelines {
   /** Coordinates imports with deletions. */
   readonly gate: HistoryGate;
   readonly status: Status;
-  /** Writes all changes so far, before somebody reads them. */
+  /** Writes all changes of presence so far, before somebody reads them. */
   settlePresence(): Promise<void>;
   /** Writes at once what has been counted of these devices. */
   settleAlerts(devices: readonly number[]): Promise<void>;
@@ -52,7 +52,7 @@ export interface Pipelines {
   hold(seconds: number, holder: HoldOwner): Promise<readonly number[]>;
   /** Marks the service as ending; streams end. */
   beginClosing(): void;
-  /** All shards have moved to other nodes: nothing more is published to these. */
+  /** Publishes nothing more to other nodes, once the shards that go to them have gone. */
   endTelling(): void;
   /** Closes the consumers. */
   close(): Promise<void>;

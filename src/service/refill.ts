@@ -99,7 +99,7 @@ function* newestFirst(sources: readonly RefillSource[], gap: LostPoints): Genera
   }
 }
 
-/** The segments of one journal, newest first. */
+/** The segments of one journal that may hold messages of the gap's times, newest first. */
 function listSegments({ journal: { segments } }: RefillSource, { start }: LostPoints): Segment[] {
   // The first segment that ends late enough: the clock of later ones may have been set back.
   const from = segments.findIndex((_, i) => {

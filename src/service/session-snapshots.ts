@@ -6,13 +6,13 @@ import { createLock } from "../../store/lib/scheduling.js";
 import { appendSnapshot } from "../../store/mqtt-sessions/journal-snapshot.js";
 import type { SessionStore } from "../../store/mqtt-sessions/session-store.js";
 
-/** A journal that others may open elsewhere lets go only of what its newest snapshot stands for. */
+/** A journal that other nodes may open removes only records that its newest snapshot covers. */
 export interface SessionSnapshots {
   /** The journal id whose state the newest snapshot holds; 0 while none of this process is there. */
   readonly coveredID: number;
   /**
-   * Appends a new one if so much has come since the last that whoever opens the shard without the sessions' file would
-   * have long to read. The signal ends it early.
+   * Appends a new one if so much has come since the last that a node that opens the shard without the sessions' file
+   * would read for long. The signal ends it early.
    * @throws StoreError UNAVAILABLE
    */
   keepUp(signal: AbortSignal): Promise<void>;
@@ -46,7 +46,7 @@ const oftenMs = 86_400_000;
 const bytesBetween = 2;
 /** The copy of the file, and the journal's. */
 const copies = 2;
-/** The journal bytes that may have to be read again without a snapshot. */
+/** From so many journal bytes on, a snapshot saves reading them again. */
 const behindBytes = 128 * 1024 * 1024;
 /** Times the bytes of a snapshot: no more than a fourth of the journal is snapshots. */
 const bytesToKeepUp = 4;

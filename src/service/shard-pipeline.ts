@@ -36,7 +36,7 @@ export interface ShardPipeline {
 }
 
 export interface ConsumersStart {
-  /** Told of points once they can be read. */
+  /** Called with points once they can be read. */
   readonly onStored: (points: readonly Point[]) => void;
   readonly config: Config;
   readonly status: Status;

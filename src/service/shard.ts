@@ -225,7 +225,7 @@ async function openSavedSessions(
 ) {
   const { config, metadata, damage, aside, held, sessionThread, onFailed, logs, now, signal } = deps;
   let running = false;
-  /** If it is damaged as well, it is not taken once more. */
+  /** False once the snapshot was restored: if that is damaged too, it is not used a second time. */
   let mayRestore = logs !== null;
   const file = join(place.dir, "sessions.db");
   const onDamage = (fault: string, quarantined: string): void => {

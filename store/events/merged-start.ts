@@ -93,7 +93,7 @@ const roundsMax = 8;
 /** Runs of a sequence that are split in one round. */
 const splitsPerRound = 4;
 
-/** As `startOf`, after splitting runs where too many rows would have to be read. */
+/** As `computeStart`, after splitting runs where too many rows would have to be read. */
 export async function findStart(
   sequences: readonly EventSequence[],
   wanted: number,

@@ -60,5 +60,5 @@ function forget(key: string): void {
   keptCounts -= countWeight(counts);
 }
 
-/** An owner of whom there is nothing takes room as well. */
+/** An owner without counts takes memory as well. */
 const countWeight = (counts: readonly SegmentCount[]): number => counts.length + 1;

@@ -19,11 +19,11 @@ export interface DeadLetter {
   readonly receivedAt: number;
   /** How the record ended its trial. */
   readonly reason: string;
-  /** When it was set aside, milliseconds since 1970. */
+  /** When it became a dead letter, milliseconds since 1970. */
   readonly asideAt: number;
 }
 
-/** Records that were set aside. */
+/** The dead letters: records that crash a follower. */
 export interface DeadLetters {
   has(follower: Follower, id: number): boolean;
   /** Ordered by journal id and follower. */
@@ -82,7 +82,7 @@ export function createDeadLetters(keeping: DeadLetterStorage): OpenDeadLetters {
 /** The file of an aside: its fields, which are shown, and the record as the journal has it. */
 type Saved = DeadLetter & { readonly record: string };
 
-/** Opens a folder with one file for each of them. */
+/** Opens the dead letters of a folder: it has one file for each. */
 export async function openDeadLetters(dir: string): Promise<DeadLetters> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

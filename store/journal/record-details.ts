@@ -156,7 +156,7 @@ export function readSentAt(details: Encoded<UplinkDetails> | null): number | nul
   return Number.parseInt(digits, 10);
 }
 
-/** Expects a safe integer. */
+/** The most characters of a safe integer, with its sign. */
 const sentAtCharactersMax = 17;
 
 export function encodeDownlinkDetails({

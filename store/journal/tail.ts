@@ -18,7 +18,7 @@ export interface Tail {
   keep(segment: Segment, position: number, views: readonly Buffer[]): void;
   /** What begins at the position, if it is still there. */
   at(segment: Segment, position: number): TailChunk | undefined;
-  /** A reader begins; it calls what is returned when it ends, once or more often. */
+  /** A reader begins; it calls the returned function when it ends, once or more often. */
   follow(): () => void;
 }
 

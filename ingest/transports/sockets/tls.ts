@@ -63,7 +63,7 @@ export const pressedTimeoutMs = 3000;
 
 interface Handshake {
   readonly socket: Socket;
-  /** As `endsOf` has them. */
+  /** As `formatEnds` returns them. */
   readonly ends: string;
   readonly incoming: IncomingSocket;
   /** The address that it is counted for. */

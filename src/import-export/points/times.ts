@@ -64,7 +64,7 @@ export function createTimeWriter(style: TimeStyle): (micros: number) => string {
   if (style === "utc") return (micros) => `${wallText(micros)}Z`;
   const place = zone(style.timezone);
   return (micros) => {
-    // RFC 3339 has no seconds in an offset, as zones had before they had laws: the instant is right all the same.
+    // RFC 3339 has no seconds in an offset, as zones had before they had laws: the instant is still right.
     const minutes = Math.trunc(place.offsetAt(Math.floor(micros / 1000)) / 60_000);
     return wallText(micros + minutes * 60e6) + offsetText(minutes);
   };

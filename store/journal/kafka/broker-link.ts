@@ -39,11 +39,11 @@ const longestTimerMs = 2 ** 31 - 1;
 
 const inTheClear: LinkSecurity = { tls: null, sasl: null };
 const userRequiredHint = "; does it ask for a user at this port?";
-/** The part of the time for which a user stays authenticated: a link is not used until its very end. */
+/** A link is used for this part of the time that its user stays authenticated, not until the very end. */
 const sessionShare = 0.8;
 
 /**
- * Connects, makes sure that the broker understands our calls, and proves the user.
+ * Connects, makes sure that the broker understands our calls, and authenticates the user.
  * @throws StoreError UNAVAILABLE; DENIED if the user is not taken; MISMATCH if the broker, its certificate or what it
  *   asks for is not as expected
  */
@@ -156,7 +156,7 @@ function overConnection(connection: Connection, name: string, answerBytesMax: nu
         answers++;
         return answer;
       } catch (error) {
-        // A broker that asks for a user tells its versions to anybody, and hangs up at what comes next.
+        // A broker that requires a user tells everybody its versions, and hangs up at the next call.
         const hint =
           socket.destroyed && answers === 1 && api.key === calls.metadata.key ? userRequiredHint : "";
         // After a late answer the library reads the next ones from the wrong byte on.

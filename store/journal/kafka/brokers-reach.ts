@@ -21,7 +21,7 @@ interface ReachOptions {
 
 /** Asked at the same time, once the one that has answered before does not; the next time others have their turn. */
 const triedAtOnceMax = 4;
-/** The most bytes of an answer that names some hundred brokers. */
+/** The most bytes of an answer: enough for the names of some hundred brokers. */
 const answerBytesMax = 1 << 18;
 
 /** Nothing is connected yet. */
@@ -70,7 +70,7 @@ export function createBrokersReach({ brokers, clientID, security }: ReachOptions
 
   return {
     ask: async () => {
-      // Also after the time for which its user is proved.
+      // Also if the time is over for which its user is authenticated.
       if (current?.isOpen === false) current.close();
       if (current !== null) current = await askOver(current).catch(() => null);
       if (isClosed) throw new StoreError("UNAVAILABLE", "it is closed");

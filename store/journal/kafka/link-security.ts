@@ -1,7 +1,7 @@
 /** How brokers are spoken to: in the clear or over TLS, as nobody or as a user. */
 import { isIP } from "node:net";
 
-/** How a user is proved, by the name that Kafka gives it. */
+/** How a user authenticates, by Kafka's name for it. */
 export type SaslMechanism = "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 
 export interface SaslUser {

@@ -103,7 +103,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
   };
 }
 
-/** A frame that is certainly not written may be sent once more. */
+/** A frame that is certainly not written may be sent again. */
 function isCertain(error: StoreError): boolean {
   return error instanceof AppendError && error.outcome === "not written" && isUnavailable(error);
 }

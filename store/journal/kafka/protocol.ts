@@ -71,7 +71,7 @@ export const calls = {
   describeConfigs: describeConfigsV4.api,
 } as const;
 
-/** Those by which a user is proved; brokers that let everybody in need not understand them. */
+/** The calls that authenticate a user; brokers that let everybody in need not understand them. */
 export const saslCalls = {
   handshake: saslHandshakeV1.api,
   authenticate: saslAuthenticateV2.api,

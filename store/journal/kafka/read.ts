@@ -15,9 +15,9 @@ interface ReadOptions {
   readonly isShared: boolean;
   /** For which what is away is tried again, milliseconds. */
   readonly timeMs: number;
-  /** The reader's signal: ends it without an error. */
+  /** The reader's signal: it ends the read without an error. */
   readonly stopped: AbortSignal;
-  /** The log's signal: ends it with one. */
+  /** The log's signal: it ends the read with an error. */
   readonly closing: AbortSignal;
 }
 

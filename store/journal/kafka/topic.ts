@@ -17,12 +17,12 @@ interface PrepareOptions extends TopicNeeds {
 }
 
 interface PreparedTopic {
-  /** The cluster's own id, by which it is told from others. */
+  /** The cluster's own id, which no other cluster has. */
   readonly clusterID: string;
   readonly topicID: string;
 }
 
-/** The most bytes of an answer about one topic of up to a few hundred partitions. */
+/** The most bytes of an answer: enough for one topic of up to a few hundred partitions. */
 const answerBytesMax = 1 << 20;
 const attemptTimeMs = 5000;
 const topicResource = 2;
@@ -95,7 +95,7 @@ async function create(link: BrokerLink, options: PrepareOptions, timeMs: number)
   const { topics } = await link.call(calls.createTopics, args, timeMs);
   const answer = topics.find(({ name }) => name === topic);
   const code = answer?.errorCode ?? kafkaCodes.unknownTopic;
-  // Another process that starts may have made it meanwhile.
+  // Another process that starts may have made it in between.
   if (code === kafkaCodes.none || code === kafkaCodes.topicAlreadyExists) return;
   const cause = answer?.errorMessage ?? describeCode(code);
   throw toTopicError(code, topic, `${cause} (asked for ${replicas} replicas)`);

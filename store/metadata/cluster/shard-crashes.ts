@@ -1,4 +1,4 @@
-/** Records that crash the process that owns their shard: the batch in work, and the dead letters. */
+/** Stores which records may crash the owner of their shard: those in work, and the dead letters. */
 import type { DeadLetter } from "../../journal/dead-letters.js";
 import type { Db } from "../db/db.js";
 
@@ -52,7 +52,7 @@ export async function writeDeadLetter(
   ]);
 }
 
-/** The record; undefined: it is not set aside. */
+/** The record; undefined: it is no dead letter. */
 export async function readDeadLetterRecord(
   db: Pick<Db, "first">,
   id: number,

@@ -163,7 +163,7 @@ export async function removeShares(
   ]);
 }
 
-/** The latest of several at once stays. It is not logged as a change. */
+/** If several requests note a time at once, the latest stays. The change feed does not publish this. */
 export async function noteShareUsed(db: Db, id: number, at: number): Promise<void> {
   await db.write([
     {

@@ -18,14 +18,14 @@ import {
  */
 const countedAheadMax = 200;
 
-/** Rows that a list counts; of more it tells that there are at least so many. */
+/** The most rows that a list counts; if there are more, it says that there are at least so many. */
 export const countedRowsMax = 100_000;
 
 /** Pages of so few rows and bytes near the begin of a list are read at once. */
 const shortPage = 50;
 const shortOffset = 500;
 const shortBytes = 256 * 1024;
-/** Among so many rows of the index, at least one belongs to the list. */
+/** A list is short if at least one in so many rows of the index belongs to it. */
 const sparseShare = 20;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Notifications: to whom alerts are told, which alerts are to be told, and what has been told. Beginnings and ends of
- * alerts reach `alert_outbox` by triggers, in the transaction that changes the alert, whoever does so.
+ * Notifications: who is notified of alerts, which alerts have still to be sent, and what was sent. Beginnings and ends
+ * of alerts reach `alert_outbox` by triggers, in the transaction that changes the alert, whichever code that is.
  */
 
 export const isRouted = (tenant: string) =>
@@ -105,8 +105,8 @@ export const notificationsSchema: readonly string[] = [
     when old.endTime is null and ${isRouted("old.tenant")}
     begin insert into alert_outbox (tenant, alertIntID, kind, at)
       values (old.tenant, old.id, ${outboxKinds.ended}, cast(unixepoch('subsec') * 1000 as integer)); end`,
-  // Alerts of one route that are told together; `part` counts on when a group has as many members as it may have.
-  // `version` is checked by whoever writes it.
+  // Alerts of one route that go into one message; `part` counts on when a group has as many members as it may have.
+  // Every writer checks `version`.
   `create table notification_group (
     id integer primary key autoincrement,
     tenant integer not null,
@@ -122,8 +122,8 @@ export const notificationsSchema: readonly string[] = [
   ) strict`,
   "create index notification_group_due on notification_group (tenant, nextAt) where nextAt is not null",
   "create index notification_group_tenant on notification_group (tenant, members)",
-  // What is told of an alert is kept here, because its device may be gone by then. `told`: 0 nothing, 1 that it began, 2
-  // kept back by a silence.
+  // The content to send about an alert is stored here, because its device may be deleted before. `told`: 0 nothing was
+  // sent, 1 its beginning was sent, 2 a silence holds it back.
   `create table notification_member (
     id integer primary key autoincrement,
     groupIntID integer not null references notification_group (id) on delete cascade,

@@ -2,11 +2,11 @@ import { foldings } from "./containing.js";
 import { tenantMark } from "./schema-search.js";
 import type { Condition } from "./sql.js";
 
-/** A longer pattern uses so many trigrams, spread over it. */
+/** The most trigrams that are looked up, spread over the patterns. */
 const trigramsMax = 8;
 /** A term that leaves less than this share of the rows is worth looking up beside the rarest one. */
 const selectiveShare = 0.5;
-/** The newest rows of each term show how rare it is. */
+/** How many of the newest rows of each term are read to see how rare it is. */
 const probedRows = 64;
 
 /**

@@ -70,7 +70,7 @@ export interface Membership {
   readonly isMember: number;
 }
 
-/** Covers the devices that exist; undefined if the group does not. */
+/** The result has the devices that exist; it is undefined if the group does not exist. */
 export async function memberships(
   db: Db,
   tenant: number,

@@ -21,7 +21,7 @@ export interface PlaceCluster {
   readonly count: number;
   /** Null if they are several. */
   readonly device: PlacedDevice | null;
-  /** The worst level of its devices' current alerts, 1 is the worst; null without any. */
+  /** The severity of the worst current alert of its devices, 1 is the worst; null without any. */
   readonly worstSeverity: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface Places {
 /** Devices between the box's south and north that one question looks at, and current alerts of the tenant. */
 export const placesWalkedMax = 250_000;
 const alertsWalkedMax = 100_000;
-/** Alerts are looked up one by one for so few devices; for more, the tenant's alerts are gone over. */
+/** Alerts are looked up device by device for so few devices; for more, all of the tenant's alerts are read. */
 const fewPlaces = 4000;
 
 const rowsFirst = 2000;

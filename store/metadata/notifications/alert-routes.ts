@@ -28,7 +28,7 @@ export interface MuteWindow {
   readonly to: string;
 }
 
-/** Which alerts are told to whom, and how often. All routes that match an alert apply. Durations are seconds. */
+/** Who is notified of which alerts, and how often. All routes that match an alert apply. Durations are seconds. */
 export interface AlertRoute extends AlertMatcher {
   readonly id: number;
   readonly tenant: number;
@@ -43,7 +43,7 @@ export interface AlertRoute extends AlertMatcher {
   readonly wait: number;
   /** The least between two messages of a group that say something new. */
   readonly groupInterval: number;
-  /** After which what is still current is told again; 0: never. */
+  /** After which alerts that are still current are sent again; 0: never. */
   readonly repeatInterval: number;
   readonly sendResolved: number;
   readonly muteWindows: readonly MuteWindow[];
@@ -152,7 +152,10 @@ export interface AlertRouteInput
   readonly contactPoints: readonly number[];
 }
 
-/** @throws StoreError CONFLICT when the name is taken, LIMIT at the most allowed, REFERENCED if a contact point goes meanwhile */
+/**
+ * @throws StoreError CONFLICT when the name is taken, LIMIT at the most allowed, REFERENCED if a contact point was just
+ * deleted
+ */
 export async function createAlertRoute(
   db: Db,
   actor: Actor,
@@ -215,7 +218,7 @@ const replaceContacts = (route: number, contacts: readonly number[]): Statement[
   },
 ];
 
-/** What was not told yet by them is told no more. */
+/** Alerts that these routes have not sent yet are not sent any more. */
 export async function removeAlertRoutes(
   db: Db,
   actor: Actor,

@@ -16,7 +16,7 @@ import {
   textColumn,
 } from "../db/table.js";
 
-/** Where alerts are told. */
+/** Where alerts are sent. */
 export const contactTypes = ["webhook", "email", "mqtt"] as const;
 export type ContactType = (typeof contactTypes)[number];
 
@@ -149,7 +149,7 @@ export async function createContactPoint(
       await insertAs(id, store, actor, now, input);
       return await getContactPoint(store.db, actor.tenant, id);
     } catch (error) {
-      // Another one has come meanwhile, and has taken the id.
+      // Another contact point has taken the id in between.
       if (!(error instanceof StoreError && error.code === "CONFLICT" && "id" in error.fields)) throw error;
     }
   }

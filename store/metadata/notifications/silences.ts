@@ -17,7 +17,7 @@ import {
 import type { AlertMatcher } from "./alert-matcher.js";
 import { matcherListing } from "./alert-routes.js";
 
-/** Alerts that nobody is told of from `startTime` to `endTime`, milliseconds since 1970. */
+/** Alerts of which nobody is notified from `startTime` to `endTime`, milliseconds since 1970. */
 export interface Silence extends AlertMatcher {
   readonly id: number;
   readonly tenant: number;

@@ -106,7 +106,7 @@ export async function openNamesLogOfCatalog(path: string, client: Client): Promi
   return log;
 }
 
-/** The row begins with tenant, product, device, field, kind. */
+/** Expects a row that begins with tenant, product, device, field, kind. */
 export function keyOfRow(row: Row): SeriesKey {
   const [productID, deviceID, field] = [1, 2, 3].map((i) => String(row[i])) as [string, string, string];
   return { tenant: Number(row[0]), productID, deviceID, field, kind: row[4] as SeriesKey["kind"] };

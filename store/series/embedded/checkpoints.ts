@@ -7,7 +7,7 @@ import { StoreError } from "../../lib/errors.js";
 /** By shard: the id up to which everything of its journal is in the files. A shard that is missing is at its beginning. */
 export type Checkpoints = ReadonlyMap<number, number>;
 
-/** The highest id of one shard counts. 0 is before the first of any. */
+/** For each shard the highest id counts. 0 is before the first of any. */
 export function createCheckpoints(ids: Iterable<number>): Checkpoints {
   const checkpoints = new Map<number, number>();
   for (const id of ids) {

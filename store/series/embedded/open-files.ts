@@ -9,7 +9,7 @@ const openFilesMax = 40;
 /** The writer's limit: a flush needs few, and each caches 8 MiB. */
 export const writerFilesMax = 8;
 
-/** The limit of one reader thread when there are so many. */
+/** The limit of one reader thread, by their number. */
 export const readerFilesMax = (threads: number): number =>
   Math.max(1, Math.floor((openFilesMax - writerFilesMax) / Math.max(1, threads)));
 
@@ -19,7 +19,7 @@ interface OpenFiles<One extends { readonly client: Client }> {
   get(path: string): One | undefined;
   /** The same without a change of the order. */
   peek(path: string): One | undefined;
-  /** Resolves once the files that had to be closed for it have let go of their descriptors. */
+  /** Resolves once the files that had to be closed for it have released their descriptors. */
   add(path: string, one: One): Promise<void>;
   /** Closes those that are open. Resolves once their descriptors, and the space of removed files, are free. */
   close(...paths: readonly string[]): Promise<void>;
@@ -27,7 +27,7 @@ interface OpenFiles<One extends { readonly client: Client }> {
   closeAll(): Promise<void>;
 }
 
-/** @param onClosed told of each that is closed */
+/** @param onClosed called with the path of each file that is closed */
 export function createOpenFiles<One extends { readonly client: Client }>(
   max: number,
   onClosed: (path: string) => void = () => undefined,

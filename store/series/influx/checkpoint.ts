@@ -6,7 +6,7 @@ export interface CheckpointPort {
   write(id: number): Promise<void>;
 }
 
-/** Covers every shard. */
+/** The trackers of all shards. */
 interface CheckpointTrackers extends Pick<CheckpointTracker, "persist" | "close"> {
   of(shard: number): CheckpointTracker;
   /** Saves the shard's, and forgets it. @throws whatever the port throws */

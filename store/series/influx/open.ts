@@ -25,7 +25,7 @@ export interface InfluxSeriesOptions {
    * that its journal stamps.
    */
   readonly firstShard: number;
-  /** One for each shard's journal. */
+  /** Returns the port of a shard's journal. */
   readonly checkpoint: (shard: number) => CheckpointPort;
   readonly ledger: InfluxLedger;
   /** Called once each time that the server begins or ceases to serve. */
