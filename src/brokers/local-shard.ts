@@ -57,8 +57,8 @@ export function createLocalShard(deps: LocalShardDeps): LocalShard {
 }
 
 /**
- * What has been taken since the process began. A message of another shard that waits for its keeper holds up the
- * acknowledgements of all that come after it, for any time; but the broker has at most `openMax` open.
+ * The messages accepted since the process began. A message of another shard that waits for its owner delays the
+ * acknowledgements of all later ones, for any time; but the broker has at most `openMax` open.
  */
 function createRecent() {
   const taken = new Map<number, { readonly device: number; readonly key: string }>();

@@ -73,7 +73,7 @@ export function throughCluster(here: Commands, { placeOf, call, directory, onFau
       return sends(node, command, { device: route.to.id, ...logged }).then(
         (isKept) => isKept === true,
         (error: unknown) => {
-          // It may have been sent. What becomes of it a receipt, its ttl or the keeper's next start decides.
+          // It may have been sent: a receipt, its ttl or the owner's next start decides its status.
           onFault(asError(error));
           return false;
         },

@@ -14,7 +14,7 @@ const ownFiles = 256;
  * at most a quarter of those that the process does not keep for itself.
  * @param openFilesMax null if unknown or unlimited
  * @param most the numbers that the settings allow
- * @param descriptorsEach of one connection: in a cluster it may need a link to its keeper, and as many links come in
+ * @param descriptorsEach those of one connection: in a cluster it may need a link to its owner, and as many come in
  */
 export function connectionLimits(
   openFilesMax: number | null,

@@ -2,7 +2,7 @@ import type { Follower } from "../../store/journal/dead-letters.js";
 
 export type StartOrder = ReturnType<typeof createStartOrder>;
 
-/** Alerts wait until the series consumer has started and is not narrow; sessions start before both. */
+/** Alerts wait until the series consumer has started and isolates no record; sessions start before both. */
 export function createStartOrder() {
   let release: () => void = () => undefined;
   let isHeld = true;

@@ -79,7 +79,7 @@ export function createDeadLetters(keeping: DeadLetterStorage): OpenDeadLetters {
   };
 }
 
-/** The file of an aside: its fields, which are shown, and the record as the journal has it. */
+/** The file of a dead letter: its fields, which are shown, and the record as the journal has it. */
 type Saved = DeadLetter & { readonly record: string };
 
 /** Opens the dead letters of a folder: it has one file for each. */

@@ -2,13 +2,13 @@ import { StoreError } from "./errors.js";
 import { createShares } from "./shares.js";
 
 /**
- * Runs works one at a time. Payers take turns, so that a payer with many works delays only itself, and a payer that has
- * had no turn yet is next.
+ * Runs works one at a time. Fairness keys take turns, so that a key with many works delays only itself, and a key that
+ * has had no turn yet is next.
  */
 interface FairQueue {
   /**
-   * @throws StoreError UNAVAILABLE if this payer, or all payers together, have too much waiting; also later, if the
-   * work gives way to one of a payer that has none waiting
+   * @throws StoreError UNAVAILABLE if this key, or all keys together, have too much waiting; also later, if the work
+   * gives way to one of a key that has none waiting
    */
   run<T>(fairnessKey: string, work: () => Promise<T>): Promise<T>;
 }
@@ -18,27 +18,27 @@ interface Waiting {
   giveWay(): void;
 }
 
-/** Payers whose turns are remembered until the queue is empty. */
+/** The most keys whose turns are remembered until the queue is empty. */
 const rememberedMax = 4096;
 
 const tooMany = (): StoreError =>
   new StoreError("UNAVAILABLE", "cannot be done now: too many wait for theirs");
 
 /**
- * A payer without works finds room even in a full queue: the last work of the payer with the most waiting gives way,
- * or, if each has only one, that of the payer that has had the most turns.
+ * A key without works gets a place even in a full queue: the last work of the key with the most waiting gives way, or,
+ * if each has only one, that of the key that has had the most turns.
  *
- * @param max works that are under way or wait; one payer alone may have seven eighths of them
+ * @param max works that run or wait; one key alone may have seven eighths of them
  */
 export function createFairQueue(max: number): FairQueue {
   const shares = createShares<string>(max);
   /** In order of arrival or of the last turn; no list is empty. */
   const waiting = new Map<string, Waiting[]>();
-  /** How many turns each payer has had. */
+  /** How many turns each key has had. */
   const turns = new Map<string, number>();
   let isRunning = false;
 
-  /** A payer that comes, or comes back, is one turn ahead of those that wait, however many they have had. */
+  /** A key that is new, or comes back, is one turn ahead of those that wait, however many they have had. */
   function countTurns(fairnessKey: string): number {
     let least = Number.POSITIVE_INFINITY;
     for (const one of waiting.keys()) least = Math.min(least, turns.get(one) ?? 0);
@@ -46,7 +46,7 @@ export function createFairQueue(max: number): FairQueue {
     return waiting.has(fairnessKey) || least === Number.POSITIVE_INFINITY ? had : Math.max(had, least - 1);
   }
 
-  /** The next work of the payer that has had the fewest turns; that payer then goes to the end. */
+  /** The next work of the key that has had the fewest turns; that key then goes to the end. */
   function next(): Waiting | undefined {
     let fairnessKey: string | undefined;
     for (const one of waiting.keys()) {
@@ -72,7 +72,7 @@ export function createFairQueue(max: number): FairQueue {
     turns.clear();
   }
 
-  /** Makes another payer's last work give way to a payer that has none; false if no payer has more than it. */
+  /** Makes another key's last work give way to a key that has none; false if no key has more than it. */
   function freePlace(fairnessKey: string): boolean {
     let most: string | undefined;
     const weigh = (one: string): number => (waiting.get(one)?.length ?? 0) * 2 ** 40 + countTurns(one);

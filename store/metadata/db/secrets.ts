@@ -134,7 +134,7 @@ export function equalText(left: string, right: string): boolean {
  */
 const stretches = createFairQueue(64);
 
-/** The payer of hashes that the service itself needs, at a start. */
+/** The fairness key of hashes that the service itself needs, at a start. */
 const ownWork = "";
 
 function stretch(secret: string, salt: Uint8Array, fairnessKey: string): Promise<Buffer> {
