@@ -153,6 +153,19 @@ const others = new Set([
   "listKind",
   "listWhere",
   "listFleet",
+  "listCommonNames",
+  "listEnabledCerts",
+  "listGroupMembers",
+  "listLinks",
+  "listPatterns",
+  "listProductAlertRules",
+  "listProductDataPoints",
+  "listProductDataStreams",
+  "listProductMetrics",
+  "listRemovals",
+  "listTerms",
+  "listTrigrams",
+  "listWays",
 ]);
 
 const fleetFilters: readonly FleetRequest["filters"][] = [

@@ -1,14 +1,14 @@
 /** The normative statements of MQTT 3.1.1 (appendix B), in our words, each with the test that shows it. */
 import { client, notOffered, type Statement, shownBy } from "./statement.js";
 
-const connect = shownBy("test/ingest/transports/mqtt/connect.test");
-const publish = shownBy("test/ingest/transports/mqtt/publish.test");
+const connect = shownBy("test/ingest/transports/mqtt/connect.slow.test");
+const publish = shownBy("test/ingest/transports/mqtt/publish.slow.test");
 const subscribe = shownBy("test/ingest/transports/mqtt/subscribe.test");
 const sessions = shownBy("test/ingest/transports/mqtt/sessions.test");
 const retained = shownBy("test/ingest/transports/mqtt/retained.test");
 const wills = shownBy("test/ingest/transports/mqtt/wills.test");
 const refusals = shownBy("test/ingest/transports/mqtt/connection/refusals.test");
-const transports = shownBy("test/ingest/transports/mqtt/listeners/transports.test");
+const transports = shownBy("test/ingest/transports/mqtt/listeners/transports.slow.test");
 
 const malformed = "a packet that is malformed ends the connection";
 const malformedLists = "SUBSCRIBE, UNSUBSCRIBE and DISCONNECT that are malformed end the connection";
@@ -312,7 +312,7 @@ export const statements: readonly Statement[] = [
   [
     "7.0.0-2",
     "nothing beyond the specification is needed",
-    shownBy("test/ingest/transports/mqtt/clients.test")("paho speaks 3.1, 3.1.1 and 5 with us"),
+    shownBy("test/ingest/transports/mqtt/clients.slow.test")("paho speaks 3.1, 3.1.1 and 5 with us"),
   ],
   [
     "7.1.1-1",
