@@ -1,4 +1,4 @@
-/** The documents: what they link to and cite is there, every decision is in the index, every room on the map. */
+/** The documents: what they link to and cite exists, every decision is in the index, every folder on the map. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize, sep } from "node:path";
 import { repositoryRoot } from "./repository.js";
@@ -12,7 +12,7 @@ const known = new Set([...files, ...folders]);
 const names = new Set(files.map((path) => basename(path)));
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 const documents = files.filter((path) => path.endsWith(".md"));
-/** The changelog tells of files as they were. */
+/** The changelog is left out: it names files as they were. */
 const present = documents.filter((path) => path !== "CHANGELOG.md");
 const sources = files.filter((path) => /^(src|ingest|query|store|test|bench)\/.*\.(tsx?|mjs)$/.test(path));
 

@@ -10,7 +10,7 @@ export interface ChartQuestion {
 }
 
 const maxPoints = 2_000;
-/** Of a board: each panel begins a day later than the one before. */
+/** Panels of a board: each begins a day later than the one before. */
 const panels = 20;
 const monthDays = 30;
 const dayMs = 86_400_000;

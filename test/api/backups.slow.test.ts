@@ -405,13 +405,13 @@ if ("reason" in disk) {
         disk.resize(200 * 2 ** 20);
         await addBallast(world, 80 * megabyte);
         const begun = await world.call("POST", path);
-        // Room has been looked for once something stands in its folder.
+        // Once the folder contains something, the free space has been checked.
         const copied = () => readdir(disk.path, { recursive: true });
         await until(async () => (await copied()).some((name) => name.includes("/")), {
           what: "a first copy",
         });
         const { bavail, bsize } = await statfs(disk.path);
-        // The backup writes meanwhile, so that not all of it may find room.
+        // The backup writes at the same time, so the disk may be full before all of this is written.
         await writeFile(join(disk.path, "filler"), Buffer.alloc(bavail * bsize)).catch(() => undefined);
         const { state, msg } = await ended(world, begun);
         assert.is(state, "FAILURE");

@@ -71,7 +71,7 @@ worldSuite("live stream of a tenant", (test, world) => {
 
   test("alerts that begin and end, by a value and by hand, and commands with their receipts", async () => {
     const { device } = await station();
-    // Those of other tests may be told a little later than they are written.
+    // Events of other tests may arrive a little later than they are written.
     const own = encodeURIComponent(String(device.deviceID));
     const stream = await listen(world, `topics=alerts,commands&deviceID=${own}`);
     await arrived(stream, "hello", 1);

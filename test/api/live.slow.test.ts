@@ -214,8 +214,8 @@ worldSuite("live feed of a device", (test, world) => {
     const sockets = await Promise.all(Array.from({ length: 6 }, () => paused(device)));
     const note = "x".repeat(60_000);
     let most = 0;
-    // A third of what the device may hold at once: whoever takes what comes does not fall behind, however busy the
-    // machine is, so that all of these end because their connections are full.
+    // A third of what the device may hold at once: a client that reads does not fall behind, however busy the machine
+    // is, so all of these end because their connections are full.
     for (let round = 0; round < 100 && (await gauge(letGo)) < endedBefore + 6; round++) {
       await world.publish(
         device,

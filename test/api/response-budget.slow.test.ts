@@ -1,4 +1,4 @@
-/** What answers hold together: whoever does not read leaves the others their part. */
+/** The memory that all answers hold together: clients that do not read leave the others their share. */
 import { connect, type Socket } from "node:net";
 import { ApiError } from "../../src/http/errors.js";
 import { createResponseBudget, heldBody, smallAnswerBytes } from "../../src/http/response-budget.js";

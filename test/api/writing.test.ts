@@ -20,7 +20,7 @@ import { type Rec, refused, stampPattern, type World, worldSuite } from "../worl
 const place = zone("UTC");
 const hanPattern = /\p{Script=Han}/u;
 
-/** Of both answers each value with the path of its keys. */
+/** Yields the values of both answers in pairs, each with the path of its keys. */
 function* pairs(
   one: unknown,
   other: unknown,

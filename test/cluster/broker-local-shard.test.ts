@@ -1,4 +1,4 @@
-/** What a keeper has taken of the broker, for whoever follows it next. */
+/** What an owner has taken of the broker, for the node that reads from the broker next. */
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { openMax } from "../../ingest/transports/broker/settings.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
@@ -61,7 +61,7 @@ function openShard() {
       records.push(...(uncommitted ?? []));
       uncommitted = null;
     },
-    /** Wakes whoever waits for a commit; false: the journal has closed. */
+    /** Wakes those that wait for a commit; false: the journal has closed. */
     wake: (goesOn: boolean) => look(goesOn),
     restart: () => {
       shard = start();

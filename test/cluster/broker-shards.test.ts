@@ -314,7 +314,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
           const nodes = [openKeeper(disk), openKeeper(disk)] as const;
           nodes[1].give();
           let holder: 0 | 1 = 0;
-          /** Of some time ago: they come to the node that they were for. */
+          /** Calls of some time ago: they reach the node that they were sent to. */
           const late: (() => Promise<unknown>)[] = [];
           const move = (): void => {
             const node = nodes[holder];

@@ -1,4 +1,4 @@
-/** Whether a node reaches the brokers: what counts as that, and what is told of it. */
+/** Whether a node reaches the brokers: what counts as reached, and what is logged. */
 import { watchBrokers } from "../../src/cluster/brokers-watch.js";
 import { onAbort } from "../../store/lib/abortable.js";
 import { createStillClock } from "../clock.js";

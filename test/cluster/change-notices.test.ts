@@ -1,4 +1,4 @@
-/** Nodes are told of changes: each write is followed by a look of theirs, and nobody waits long for one that is away. */
+/** Nodes are notified of changes: each write makes them read the changes, and none waits long for a missing node. */
 import { createChangeNotices } from "../../src/cluster/change-notices.js";
 import { assert, suite, until } from "../suite.js";
 

@@ -1,4 +1,4 @@
-/** One process at a time has a seat, whoever dies, leaves, pauses or loses the metadata. */
+/** Only one process at a time holds the lease, even when processes die, leave, pause or lose the metadata. */
 import { startSeat } from "../../src/cluster/leader-lease.js";
 import { waitUntil } from "../../store/lib/abortable.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";

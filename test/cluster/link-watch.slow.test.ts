@@ -18,7 +18,7 @@ suite("the watch over links between nodes", (test) => {
   let server: Server;
   let watch: LinkWatch;
   let lines: string[];
-  /** What becomes of the next ways to a node; null: it says back what it is told. */
+  /** What happens to the next connections to a node; null: it echoes what it receives. */
   let fault: Error | "silent" | null;
   let opened: number;
   const sockets: Socket[] = [];

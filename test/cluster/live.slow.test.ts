@@ -1,4 +1,4 @@
-/** The live stream of a tenant: whichever node is asked, it tells what happens at all of them. */
+/** The live stream of a tenant: every node sends the events of all nodes. */
 import { connectAsync, type MqttClient } from "mqtt";
 import { provision, type RunningService } from "../flow/support.js";
 import { arrived, type LiveStream, named, openLiveStream, pointsArrived, pointsOf } from "../live/streams.js";
@@ -155,7 +155,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
       assert.equal(named(back, "gap"), []);
       back.close();
     }
-    // Another question was told other events.
+    // Another query has received other events.
     const other = await listen(1, `deviceID=${here.deviceID}`, first.lastID);
     await arrived(other, "gap", 1);
     other.close();

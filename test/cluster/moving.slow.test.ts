@@ -10,10 +10,10 @@ import { freeze } from "./freeze.js";
 import { type Cluster, startCluster, untilSharedOut } from "./three-nodes.js";
 
 const devicesCount = 12;
-/** Of the newest messages, so many are looked for in lists, which have twice as many. */
+/** So many of the newest messages are looked for in lists, which have twice as many. */
 const lookedFor = 500;
 
-/** Whoever needs a shard that moves waits for so long, ms (docs/cluster-failover.md). */
+/** A request that needs a shard that moves waits for so long, ms (docs/cluster-failover.md). */
 const waitedMs = 3000;
 
 /** What has become of what was tried. */
@@ -245,7 +245,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     }
   }
 
-  /** What was acknowledged and not told, without a gap between what was told before it and after it. */
+  /** Values that were acknowledged and not published, without a gap event between their neighbours. */
   function missedWithoutGap({ seen, stream }: { seen: Seen; stream: LiveStream }): number[] {
     const gaps = stream.events.flatMap(({ event }, at) => (event === "gap" ? [at] : []));
     return [...seen.acknowledged].flatMap(([deviceID, values]) => {
@@ -266,7 +266,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   }
 
   test("nodes that stop and come back in order: nothing is refused or there twice, and what is missing is said", async () => {
-    /** By place of the device: the newest value that its own stream has told. */
+    /** The newest value that each device's own stream has sent, by place of the device. */
     const newest = devices.map(() => -1);
     const ofDevices = await Promise.all(
       devices.map(({ id }, i) =>

@@ -404,7 +404,7 @@ suite("leases of shards", (test) => {
     assert.equal([one.open.has(5), (await nodes.rows())[5]], [false, 3]);
   });
 
-  /** An opening that waits for its log until it is told to leave. */
+  /** An opening that waits for its log until it is aborted. */
   const untilAborted = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(new Error("the log is closed"))),

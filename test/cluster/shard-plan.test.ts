@@ -122,7 +122,7 @@ suite("plan of the shards", (test) => {
         const got = alive.flatMap((self) => plan(self, holders).get);
         assert.equal(got.toSorted(), given.toSorted());
         for (const node of emptying) assert.equal(plan(node, holders).get, []);
-        // Where several give at once, or there are free ones too, one may be taken by whoever was to have another.
+        // Where several give at once, or some are free, a node may take one that was meant for another node.
         const isHeld = (holder: number | null): boolean => holder !== null && givers.includes(holder);
         const [first] = emptying.length === 1 ? plan(emptying[0] ?? 0, holders).give : [];
         if (first === undefined || !holders.every(isHeld)) return;

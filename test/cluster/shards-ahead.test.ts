@@ -1,4 +1,4 @@
-/** Shards that are copied before they come: how many at once, how long whoever asks waits, and how it ends. */
+/** Shards that are copied before they move: how many at once, how long callers wait, and how it ends. */
 import { createShardsAhead } from "../../src/cluster/shards-ahead.js";
 import { onAbort } from "../../store/lib/abortable.js";
 import { assert, suite, until } from "../suite.js";

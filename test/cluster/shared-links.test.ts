@@ -106,7 +106,7 @@ suite("links that clients share", (test) => {
       taken.map(({ client }) => client).sort(byAddress),
       clients.map((_, n) => clientOf(n)).sort(byAddress),
     );
-    // Whoever leaves is told of at both ends, and the last one takes its link with it.
+    // Both ends learn of a client that leaves, and the last client closes its link.
     for (const stream of clients) stream.end();
     await until(() => taken.every(({ stream }) => stream.closed) && sockets.size === 0, {
       what: "the end of all links",

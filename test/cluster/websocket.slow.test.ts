@@ -243,7 +243,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const before = await dropped();
     const text = "y".repeat(250_000);
     let sent = 0;
-    // The node between takes little: then the keeper notices that the client is slow.
+    // The node between buffers little, so the owner notices that the client is slow.
     while ((await dropped()) === before) {
       assert.ok(++sent < 200, "the node between holds it all");
       await command(device, { payload: text, qos: 0 });

@@ -86,7 +86,7 @@ interface Wanted {
   readonly count?: number;
 }
 
-/** Of a device, or of the group. */
+/** Makes a schedule of a device, or of the group. */
 async function schedule(db: Db, wanted: Wanted): Promise<void> {
   const { device = null, IntervalMinute = null, crontab = null, nextAt, count = 1 } = wanted;
   const repeated = IntervalMinute !== null || crontab !== null ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Pages of gateways and streams, and what the deployment's administrators have: tenants, messages set aside. */
+/** Pages of gateways and streams, and those of the deployment's administrators: tenants, dead letters. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";

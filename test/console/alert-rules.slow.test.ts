@@ -1,4 +1,4 @@
-/** Alert rules and their backtest, in a real browser: the alerts that it tells are those of the values. */
+/** Alert rules and their backtest, in a real browser: the alerts that it shows are those of the values. */
 import { parseCondition, textOfCondition } from "../../src/console/app/alert-rules/conditions.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";

@@ -381,7 +381,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     assert.match(told, /They have changed\s+changed: Their new\s+title/);
     assert.match(told, /You have changed\s+changed: My new\s+title/);
     await dialog.getByRole("button", { name: "Close" }).click();
-    // Whoever takes everything back is at the present version.
+    // After everything is undone, the editor has the present version.
     await page.getByRole("button", { name: "Undo" }).click();
     await panelOf(page, "Their new").waitFor();
     await page.getByRole("button", { name: "Edit: Mine" }).click();

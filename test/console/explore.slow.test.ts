@@ -1,4 +1,4 @@
-/** Explore, in a real browser: what is drawn and told is what was stored, in every zone. Flow 21 of the console. */
+/** Explore, in a real browser: what is drawn and listed is what was stored, in every zone. Flow 21 of the console. */
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { drawnValues } from "../../src/console/app/charts/drawn-values.js";
@@ -15,7 +15,7 @@ import { learnZones } from "./zones-known.js";
 
 const hourMs = 3_600_000;
 const zones = ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"] as const;
-/** Of the machine that the browser is on. */
+/** Zones of the machine that the browser runs on. */
 const systemZones = ["UTC", "America/New_York", "Asia/Kolkata"] as const;
 
 suite("console: times of Explore", (test) => {

@@ -76,7 +76,7 @@ consoleSuite("console: the fleet", (test, world, web) => {
     await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
     assert.ok((await rowsOf(page).count()) <= rowNodesMax, String(await rowsOf(page).count()));
 
-    // Whoever comes back from a device finds the rows where they were.
+    // A user who comes back from a device finds the rows where they were.
     await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).click();
     await page.getByRole("heading", { name: `Station ${devicesMade - 1}` }).waitFor();
     await page.goBack();

@@ -1,4 +1,4 @@
-/** Lists of records, in a real browser: what is ticked, what they are narrowed to, what is told, what comes back. */
+/** Lists of records, in a real browser: ticked rows, filters, messages, and what comes back. */
 import type { Page } from "playwright-core";
 import { documentBody } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";

@@ -104,7 +104,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     );
     const sample = ({ kind }: SeriesRef, i: number) =>
       kind === "text" ? `${i}` : kind === "boolean" ? i % 2 === 0 : i;
-    // Of each kind: both, the last microsecond alone, one before it alone, and one after the range as well.
+    // Each kind gets: both, the last microsecond alone, one before it alone, and one after the range as well.
     const times = [
       [stop - 30 * minute, stop - 1],
       [stop - 1],

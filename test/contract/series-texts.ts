@@ -1,4 +1,4 @@
-/** The contract of texts: what is read at a time is bounded by bytes, and whoever goes on from there misses nothing. */
+/** The contract of texts: one read is bounded by bytes, and a reader that goes on from there misses nothing. */
 
 import { textBytes, textsBytes } from "../../store/lib/text-bytes.js";
 import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series/series.js";

@@ -396,7 +396,7 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
       having.slice(200).flatMap((ref) => pointsOf(ref, [base, valueFor(ref)])),
       nextID(),
     );
-    // Of other products, too: the deviceID alone does not make a device.
+    // Devices of other products are included, because the deviceID alone does not identify a device.
     const without = having.slice(0, 150).map((ref) => ({ ...ref, productID: `${ref.productID}x` }));
     const never = Array.from({ length: 150 }, () => newSeries());
     const asked = having.flatMap((ref, i) => [ref, ...without.slice(i, i + 1), ...never.slice(i, i + 1)]);

@@ -382,7 +382,7 @@ suite("backups, embedded", (test) => {
           what: "its begin",
         });
         const { bavail, bsize } = await statfs(disk.path);
-        // The backup writes meanwhile: it may be this file that finds no more room.
+        // The backup writes at the same time, so this file may be the one that fills the disk.
         await writeFile(join(disk.path, "filler"), Buffer.alloc(bavail * bsize - 300_000)).catch((error) => {
           if (error.code !== "ENOSPC") throw error;
         });

@@ -1,4 +1,4 @@
-/** A message that ends every start: it is found, tried in a thread, set aside, named, and replayed once that is mended. */
+/** A message that crashes every start is found, tried in a thread, made a dead letter, logged, and replayed later. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { connectAsync } from "mqtt";

@@ -46,7 +46,7 @@ const cases: readonly Case[] = [
 /** Longer than a sweep over the connections that have stopped reading. */
 const steadyMs = 2500;
 
-/** The number once acknowledgements are held: what was on its way, or still found room, has arrived by then. */
+/** The number once acknowledgements have stopped: messages that were on their way, or still fitted, have arrived. */
 async function steady(acknowledged: () => number): Promise<number> {
   for (let round = 0; round < 8; round++) {
     const before = acknowledged();

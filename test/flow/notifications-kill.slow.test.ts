@@ -1,4 +1,4 @@
-/** Alerts begin and end, SIGKILL, start again: each beginning and each end has been told. */
+/** Alerts begin and end, SIGKILL, start again: each beginning and each end has been notified. */
 import { connectAsync } from "mqtt";
 import { openHook } from "../notifications/receivers.js";
 import type { Told } from "../notifications/support.js";

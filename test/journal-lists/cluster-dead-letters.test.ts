@@ -1,4 +1,4 @@
-/** Messages that are set aside, as all nodes tell of them. */
+/** Dead letters, as all nodes together list them. */
 import { listClusterDeadLetters } from "../../src/journal-lists/cluster-dead-letters.js";
 import type { DeadLetter } from "../../store/journal/dead-letters.js";
 import { assert, suite } from "../suite.js";

@@ -35,7 +35,7 @@ static void note(char what, const struct statx *file, long long length) {
 
 static int synced(const char *name, int fd) {
   struct statx file;
-  /* Of what is written meanwhile nobody knows. */
+  /* Bytes that are written meanwhile are not known. */
   int known = look(fd, &file);
   int result = ((sync_call)dlsym(RTLD_NEXT, name))(fd);
   if (result == 0 && known) note('s', &file, (long long)file.stx_size);

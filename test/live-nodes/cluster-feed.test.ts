@@ -1,4 +1,4 @@
-/** The live feed of a tenant that is told at several nodes: in one process, over links of TCP. */
+/** The live feed of a tenant whose events come from several nodes: in one process, over links of TCP. */
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -110,7 +110,7 @@ suite("the live feed of several nodes", (test) => {
     for (const node of nodes) await node.die();
   });
 
-  /** What a stream is told, until it is closed. */
+  /** Collects the events of a stream until it is closed. */
   function listen(
     node: Node,
     after: number | null = null,
@@ -327,12 +327,13 @@ suite("the live feed of several nodes", (test) => {
     const before = shardAt(first, { lastID: 0, isBroken: false });
     take(before, 1, 50);
     await all(...numbers(1, 50));
-    // Given in order, with all of it told.
+    // The shard is handed over in order, with all of it published.
     const after = shardAt(second, { lastID: 50, isBroken: false });
     after.settled(50);
     take(after, 51, 105);
     await all(...numbers(1, 105));
-    // Taken over while its owner stood still, which has told all but the last five, and is told so later.
+    // The shard is taken over while its owner stands still. The owner has published all but the last five, and learns
+    // of the move later.
     const again = shardAt(first, { lastID: 110, isBroken: true });
     take(again, 101, 120);
     await all(...numbers(1, 105), "gap", ...numbers(111, 120));

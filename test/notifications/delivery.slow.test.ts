@@ -239,7 +239,7 @@ worldSuite(
       );
       const nobody = await contactOf("webhook", { url: "http://127.0.0.1:1/" });
       assert.match(String((await testContact(world, nobody)).record.answer), "ECONNREFUSED");
-      // Another contact point is told while they hang.
+      // Another contact point receives its message while these hang.
       assert.is(
         (await testContact(world, await contactOf("webhook", { url: hook.url }))).record.delivered,
         true,

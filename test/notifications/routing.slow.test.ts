@@ -17,7 +17,7 @@ worldSuite(
     const all = (): Told[] => hook.received.map(({ body }) => JSON.parse(body) as Told);
     const toldTimes = (count: number) =>
       until(() => hook.received.length >= count, { what: `${count} messages, of ${hook.received.length}` });
-    /** Nothing more comes: an alert that is told at once, raised after the others, is told. */
+    /** Checks that nothing more comes: a later alert, which is sent at once, has arrived. */
     const nothingMore = async (count: number): Promise<void> => {
       const later = await openHook();
       const { device } = await makeAlerting(world, await makeContact(world, "webhook", { url: later.url }));
@@ -117,7 +117,7 @@ worldSuite(
       await world.publish(device, { temp: 51 });
       await world.alertsSettled();
       await nothingMore(0);
-      // It comes to a group that has been looked at, and is held back.
+      // It comes to a group that has been processed, and is deferred.
       await world.publish(short, { temp: 51 });
       await world.alertsSettled();
       await nothingMore(0);

@@ -1,4 +1,4 @@
-/** What is told of the last while: two readers are told the same, and neither takes anything from the other. */
+/** Figures of the last minutes: two readers get the same, and neither takes anything from the other. */
 import { createHistogram } from "node:perf_hooks";
 import fc from "fast-check";
 import { createJournalLag } from "../../src/observability/journal-lag.js";
@@ -40,7 +40,7 @@ suite("lag of the journal", (test) => {
         fc.record({ do: fc.constant("set" as const), ms: fc.integer({ min: -1e9, max: 1e9 }) }),
         fc.constant({ do: "ask" as const }),
       ),
-      // So few commits are told apart exactly.
+      // So few commits are counted exactly.
       { maxLength: 60 },
     );
     fc.assert(

@@ -1,9 +1,9 @@
-/** What is told of a shard that another process had. */
+/** Events that are published of a shard that another process had. */
 import { createShardPublisher, type LivePublisher } from "../../src/service/live-publisher.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 
-/** Told so far, in order: ids of messages, values of points, devices that come and go, `missed`. */
+/** Records what is published, in order: ids of messages, values of points, devices that come and go, `missed`. */
 function toldOf() {
   const told: unknown[] = [];
   const telling: LivePublisher = {

@@ -1,4 +1,4 @@
-/** The sessions of a shard that goes to another machine, whatever its journal has let go. */
+/** The sessions of a shard that moves to another machine, whatever its journal has deleted. */
 import { existsSync } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ interface Cluster {
   readonly world: ConsumerWorld;
   readonly clock: SetClock;
   readonly log: MemoryLog;
-  /** What was told of damage. */
+  /** Damage that was reported. */
   readonly damage: string[];
   /** What the next appends come to; kept without one. */
   readonly outcomes: Outcome[];

@@ -66,7 +66,7 @@ const texts = [
 const number = (text: string) => ({ kind: "number", text });
 const date = (text: string) => ({ kind: "date", text });
 
-/** Trailing empty cells are not told apart from none. */
+/** Drops trailing empty cells: they mean the same as no cells. */
 const shortened = (cells: readonly FileCell[]) =>
   cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1);
 

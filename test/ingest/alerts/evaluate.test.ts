@@ -86,7 +86,7 @@ function alertsOf(states: readonly DeviceState[], cause: string): [times: number
   return alerts;
 }
 
-/** The same told plainly: every used value of `a` in turn, a message counting once for an alert. */
+/** A plain model of the same: every used value of `a` in order; a message counts once for an alert. */
 function expectedOfLimit(messages: readonly (readonly Sent[])[]): [number, boolean][] {
   const alerts: [number, boolean][] = [];
   let newest = Number.NEGATIVE_INFINITY;

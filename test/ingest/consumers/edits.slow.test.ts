@@ -1,4 +1,4 @@
-/** Edits without end hold up no message: neither whoever edits his own records, nor anybody else. */
+/** Endless edits hold up no message, neither those of the tenant that edits nor those of others. */
 import type { AlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import type { Change } from "../../../store/metadata/db/changes.js";
 import type { Db } from "../../../store/metadata/db/db.js";
@@ -10,7 +10,7 @@ import { type ConsumerWorld, openConsumerWorld } from "./support.js";
 suite("endless edits", (test) => {
   let world: ConsumerWorld;
   let alerts: AlertsConsumer;
-  /** Told after each statement that reads a plan, or what hangs below a carrier. */
+  /** Edits that arrive after each statement that reads a plan, or the devices below a carrier. */
   let edits: readonly Partial<Change>[] = [];
   let looks = 0;
   const wrap = (db: Db): Db => ({

@@ -1,4 +1,4 @@
-/** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
+/** The record that crashes starts is found whatever else happens, and only such a record becomes a dead letter. */
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import {

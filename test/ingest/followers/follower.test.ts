@@ -8,7 +8,7 @@ import { assert, suite, until, withTempDir } from "../../suite.js";
 import { openConsumerWorld } from "../consumers/support.js";
 
 suite("a follower of the journal", (test) => {
-  /** Follows behind `afterID` and notes what it has taken; ends once it has caught up, unless told otherwise. */
+  /** Follows behind `afterID` and notes what it takes; ends once it has caught up, unless `options` say otherwise. */
   function noting(options: Partial<RecordConsumer> = {}) {
     const taken: string[] = [];
     const consumer: RecordConsumer = {

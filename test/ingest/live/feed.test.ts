@@ -26,7 +26,7 @@ function texts(from: number, count: number, length: number, of: Partial<typeof d
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Of a number. */
+/** Size of an event with a number. */
 const eventBytes = liveEvent(1, "temp", { time: 1, value: 1 }).bytes;
 const open = (options: Partial<LiveOptions> = {}) => createLiveFeed({ ...liveDefaults, ...options });
 const times = (events: readonly { time: number }[] | null | undefined) =>

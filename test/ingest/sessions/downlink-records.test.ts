@@ -3,7 +3,7 @@ import { createDownlinkRecords } from "../../../ingest/sessions/downlink-records
 import { createWorkBudget, workMax } from "../../../ingest/uplinks/work-budget.js";
 import { assert, suite } from "../../suite.js";
 
-/** A journal that commits when it is told to, and sessions that cost so much each. */
+/** A journal that commits by `commit` only, and sessions that cost so much each. */
 function begin(cost: number, topicOf?: { failing: string }) {
   const work = createWorkBudget();
   const written: { readonly topic: string; readonly commit: () => void }[] = [];

@@ -13,7 +13,7 @@ import { inMergedOrder } from "./merge-oracle.js";
 /** A segment in memory: times of receipt in the order of ids, null for a record that cannot be read. */
 interface MadeSegment {
   readonly times: readonly (number | null)[];
-  /** Of records that the query does not ask for. */
+  /** Times of records that the query does not ask for. */
   readonly others: readonly number[];
   readonly indexTells: "all" | "span" | "nothing";
 }

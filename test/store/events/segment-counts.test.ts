@@ -48,7 +48,7 @@ suite("counts of owners", (test) => {
     assert.is(await ask(other, 1, third), 1, "another file's owner of the same number");
     assert.is(await ask(one, 1, third), 0);
     assert.is(await ask(other, 2, third), 1);
-    // Of the four the one that was asked for longest ago has gone.
+    // The one of the four that was read longest ago has been dropped.
     assert.equal(
       [
         await ask(one, 1, third),

@@ -53,7 +53,7 @@ async function recordsOf(path: string): Promise<[number, number, number][]> {
   return found;
 }
 
-/** Opens, reads everything, closes; ids and what was told of damage. */
+/** Opens, reads everything, closes; returns the ids and the reported damage. */
 async function reread(dir: string): Promise<{ ids: number[]; damages: Damage[] }> {
   const damages: Damage[] = [];
   const journal = await openTestJournal(dir, { onDamage: (damage) => damages.push(damage) });

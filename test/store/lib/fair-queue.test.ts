@@ -3,7 +3,7 @@ import { createFairQueue } from "../../../store/lib/fair-queue.js";
 import { assert, rejects, suite } from "../../suite.js";
 
 suite("fair queue", (test) => {
-  /** Works that note when they begin and end when told to. */
+  /** Works that record when they begin and end by hand. */
   function works() {
     const begun: string[] = [];
     const ends: (() => void)[] = [];

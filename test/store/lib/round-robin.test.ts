@@ -7,7 +7,7 @@ interface Work {
   readonly name: number;
 }
 
-/** The plainest there is: one list of all works, and the payers in the order of their turns. */
+/** The plainest model: one list of all works, and the fairness keys in the order of their turns. */
 function createModel() {
   let works: Work[] = [];
   let payers: number[] = [];

@@ -31,7 +31,7 @@ const message = (messageID: number, payload: Uint8Array): MessageRow => ({
   receipt: null,
 });
 
-/** Messages as they are gone over: `onTaken` is told before each. */
+/** Yields so many messages; `onTaken` is called before each. */
 function* messages(count: number, payload: Uint8Array, onTaken: (n: number) => void = () => undefined) {
   for (let n = 1; n <= count; n++) {
     onTaken(n);

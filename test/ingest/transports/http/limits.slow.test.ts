@@ -1,4 +1,4 @@
-/** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as there is room for. */
+/** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as may connect. */
 import { request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeDevice, makeProduct } from "../../../factories.js";

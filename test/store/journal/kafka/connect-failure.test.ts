@@ -12,7 +12,7 @@ suite("brokers that cannot be connected to", (test) => {
     authority = await makeAuthority("Brokers CA");
   });
 
-  /** What whoever comes over TLS is told. */
+  /** The error that a client over TLS gets. */
   async function told(server: ReturnType<typeof createServer>, timeMs: number): Promise<string> {
     const sockets = new Set<Socket>();
     server.on("connection", (socket: Socket) => {

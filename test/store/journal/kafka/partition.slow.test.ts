@@ -229,7 +229,7 @@ async function appendUntilTaken(log: PartitionLog, frame: Buffer): Promise<numbe
   );
 }
 
-/** As a node that is not `except` tells it. */
+/** Reads the state from a node that is not `except`. */
 async function stateOf(cluster: Brokers, topic: string, except?: number) {
   const node = cluster.nodes.find(({ id, pid }) => id !== except && pid !== undefined);
   const options = { clientID: "test", timeMs: 5000, answerBytesMax: 1 << 20 };

@@ -13,7 +13,7 @@ import { keep } from "../support.js";
 const frameBytesMax = 64 * 1024;
 const never = new AbortController().signal;
 const partitions = 4;
-/** Of each partition, between one failure and the next. */
+/** Frames of each partition, between one failure and the next. */
 const framesBetween = 40;
 
 const common = { clientID: "test", frameBytesMax };

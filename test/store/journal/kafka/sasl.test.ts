@@ -1,4 +1,4 @@
-/** Users that are proved to brokers, good and bad ones. */
+/** Users that authenticate at brokers, good and bad ones. */
 import type { SaslMechanism } from "../../../../store/journal/kafka/link-security.js";
 import { type SendRequest, saslCalls } from "../../../../store/journal/kafka/protocol.js";
 import { authenticateLink } from "../../../../store/journal/kafka/sasl.js";
@@ -60,7 +60,7 @@ suite("users of brokers", (test) => {
     readonly messages?: readonly { readonly errorCode?: number; readonly text?: string }[];
   }
 
-  /** What the user is told by a broker of these answers, and the messages that the broker got. */
+  /** The user's result at a broker with these answers, and the messages that the broker received. */
   async function prove({ handshake, messages = [] }: Answers, mechanism: SaslMechanism = "SCRAM-SHA-512") {
     const sent: string[] = [];
     const call = async (api: unknown, [what]: readonly unknown[]) => {

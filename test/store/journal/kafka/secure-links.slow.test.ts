@@ -17,7 +17,7 @@ const password = "s3cretWord";
 const sessionMs = 5000;
 const frameBytesMax = 256 * 1024;
 const never = new AbortController().signal;
-/** Whoever fails only when all of it is over has tried in vain. */
+/** A refusal that takes all of this time has been retried in vain. */
 const longTimeMs = 60_000;
 
 async function startSecureBrokers(): Promise<Brokers> {
@@ -61,7 +61,7 @@ kafkaSuite(
       opened.push(log);
       return log;
     }
-    /** What an append and the preparation of a topic are told, which is the same; and that it came at once. */
+    /** The error of an append and of the preparation of a topic, which is the same and comes at once. */
     async function refused(way: Way): Promise<string> {
       const [preparing, append] = await toldInTime(way);
       assert.is(append, preparing);

@@ -22,7 +22,7 @@ interface Connected {
   readonly read: number[];
 }
 
-/** Tells what is read; `onRead` comes after each frame. */
+/** Records what is read; `onRead` is called after each frame. */
 function connected(log: MemoryLog, onRead: (offset: number) => unknown = () => undefined): Connected {
   const connection = log.connect();
   const read: number[] = [];

@@ -40,7 +40,7 @@ suite("edits of alert rules", (test) => {
       assert.is((await getAlertRule(db, tenant, id)).condition, "dataPoint > 50");
       const told = await db.all("select action from change where entity = 'alert_rule' order by id");
       assert.equal(told, [{ action: "create" }, { action: "update" }], "what is not edited is not told");
-      // What has nothing to do with either is edited, whoever was first.
+      // A field that has nothing to do with either is edited in both orders.
       assert.is((await updateAlertRule(db, actor, 1, read, { duration: 9 }))?.duration, 9);
       const now = await getAlertRule(db, tenant, id);
       const edited = await updateAlertRule(db, actor, 1, now, { condition: "dataPoint > 7" });

@@ -166,7 +166,7 @@ suite("damaged series", (test) => {
       assert.equal([start, stop], [february, february + (pointsPerMonth - 1) * hour + 1]);
       assert.is(series?.field, "a");
       await store.close();
-      // Put aside: the next run does not meet it again.
+      // The file is quarantined, so the next run does not meet it again.
       const again = await open(dir);
       assert.equal(await readAll(again.store, first), januaryOnly);
       await again.store.close();
@@ -336,7 +336,7 @@ suite("damaged series", (test) => {
     const may = Date.UTC(2024, 4, 1) * 1000;
     const harms: Record<string, (path: string) => Promise<void>> = {
       "at its head": (path) => writeFile(path, "x".repeat(5000)),
-      // Of 16 KiB each: the second is the table's, the last ones the index's.
+      // Pages have 16 KiB each: the second is the table's, the last ones the index's.
       "after its head": async (path) => overwrite(path, 16_384, (old) => Buffer.alloc(old.length), 1 << 20),
     };
     for (const [harm, damageFile] of Object.entries(harms)) {
@@ -626,7 +626,7 @@ suite("damaged series", (test) => {
   );
 });
 
-/** This engine can always tell. */
+/** This engine always knows the time of the newest point. */
 function pointIn(latest: Latest | undefined): { time: number; value: number | string } | null {
   assert.ok(!latest || "time" in latest);
   return latest ?? null;

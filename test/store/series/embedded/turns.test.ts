@@ -18,7 +18,7 @@ const calendar = { unit: "day", timezone: "UTC" } as const;
 const part = { start: 0, stop: 1e15, path: "points-1970-01.db" };
 const empty = { times: new Float64Array(0), values: new Float64Array(0) };
 
-/** Questions over readers that answer when they are told to; `begun` has the tenants whose question reached one. */
+/** Queries over readers that answer by hand; `begun` has the tenants whose query reached a reader. */
 function gated(readers: number) {
   const begun: number[] = [];
   const found: number[] = [];

@@ -139,7 +139,7 @@ suite("line protocol", (test) => {
   });
 });
 
-/** A server that takes every value but 13, telling as InfluxDB does: with 400 by line, with 422 by halves. */
+/** A server that takes every value but 13 and answers as InfluxDB does: with 400 by line, with 422 by halves. */
 function server(status: 400 | 422) {
   const stored = new Set<string>();
   let requests = 0;

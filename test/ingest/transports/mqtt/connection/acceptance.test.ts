@@ -1,4 +1,4 @@
-/** What a node that passes a client on sees in its keeper's first answer. */
+/** What a node that passes a client on sees in the owner's first answer. */
 import { PassThrough } from "node:stream";
 import { onAcceptance } from "../../../../../ingest/transports/mqtt/connection/connack.js";
 import { assert, suite } from "../../../../suite.js";

@@ -273,7 +273,7 @@ suite("MQTT, refusals", (test) => {
     let asked = false;
     const contextOf = (): Promise<MqttContext> => {
       const found = Promise.resolve(shard);
-      // Two steps behind the answer: after whoever waits for it, before whoever waits for what that makes of it.
+      // Two microtasks after the answer: after the code that awaits it, before the code that awaits that code.
       void found.then(() => undefined).then(() => entering.connection.end("thrown_out"));
       asked = true;
       return found;

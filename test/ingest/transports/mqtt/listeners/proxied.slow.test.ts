@@ -74,7 +74,7 @@ const ipOf = async (world: World, device: Rec): Promise<unknown> => {
   return logs.page.items[0]?.IP;
 };
 
-/** Statuses of wrong logins at once, each told by the proxy to be from such an address. */
+/** Statuses of concurrent wrong logins; the proxy gives each such an address. */
 function loginsOf(world: World, addressOf: (i: number) => string): Promise<number[]> {
   const login = async (_: unknown, i: number): Promise<number> => {
     const headers = { "X-Forwarded-For": addressOf(i) };

@@ -267,7 +267,7 @@ suite("TLS layer", (test) => {
   });
 });
 
-/** Of TLS 1.2 what OpenSSL has for a key on an elliptic curve. */
+/** OpenSSL's suites of TLS 1.2 for a key on an elliptic curve. */
 const ofTls12 = getCiphers().filter((name) => name.startsWith("ecdhe-ecdsa-"));
 const isAead = (name: string): boolean => /gcm|ccm|chacha20/.test(name) && !name.includes("ccm8");
 
