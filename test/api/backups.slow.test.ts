@@ -290,7 +290,7 @@ backupSuite("backups", (test, world, dir) => {
     for (const name of names) await world.call("DELETE", `${path}/${name}`);
   });
 
-  test("a folder that disappears is told in words, not made again, and taken when it is back", async () => {
+  test("a folder that disappears is reported in words, not made again, and used when it is back", async () => {
     const away = `${dir}.away`;
     await rename(dir, away);
     const listed = await world.call("GET", path);
@@ -398,7 +398,7 @@ if ("reason" in disk) {
     "backups on a full disk",
     (test, world) => {
       test.after(() => disk.close());
-      test("is told before anything is copied, and in its midst; nothing stays, and the service goes on", async () => {
+      test("is reported before anything is copied, and during the copy; nothing stays, and the service goes on", async () => {
         const early = await ended(world, await world.call("POST", path));
         assert.is(early.state, "FAILURE");
         assert.match(String(early.msg), /has \d+ bytes free, and the backup may need \d+/);

@@ -52,7 +52,7 @@ worldSuite("live feed of a device", (test, world) => {
     return { product, device: await makeDevice(world, product), other: await makeDevice(world, product) };
   }
 
-  test("tells each new point of the device in its own form, with the time as asked", async () => {
+  test("sends each new point of the device in its own form, with the time as requested", async () => {
     const { product, device, other } = await station();
     await world.publish(device, { temp: 0 });
     const feed = await listen(world, device);
@@ -116,7 +116,7 @@ worldSuite("live feed of a device", (test, world) => {
     }
   });
 
-  test("is for who may read the device, and what is wrong is told", async () => {
+  test("is for callers who may read the device, and errors are reported", async () => {
     const { device } = await station();
     const path = `/api/v1/devices/${device.id}/live`;
     refused(await world.call("GET", path, undefined, { key: null }), "AUTH_FAILED");
@@ -132,7 +132,7 @@ worldSuite("live feed of a device", (test, world) => {
     viewer.close();
   });
 
-  test("a key that is withdrawn ends its feed, however much there is to tell", async () => {
+  test("a key that is withdrawn ends its feed, however much there is to send", async () => {
     const { device } = await station();
     const made = await world.make("/api/v1/api_keys", { name: "wall", role: "viewer" });
     const feed = await listen(world, device, { key: `${made.appID}:${made.appSecret}` });
@@ -149,7 +149,7 @@ worldSuite("live feed of a device", (test, world) => {
     assert.ok(feed.events.length > 3, `${feed.events.length} events`);
   });
 
-  test("a client that leaves makes room: a thousand come and go", async () => {
+  test("a client that leaves frees its place: a thousand come and go", async () => {
     const { device } = await station();
     for (let round = 0; round < 30; round++) {
       const feeds = await Promise.all(Array.from({ length: 40 }, () => listen(world, device)));

@@ -119,7 +119,7 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     await raw.cut();
   });
 
-  test("MQTT 5 is told how long it is of use", async () => {
+  test("MQTT 5 receives how long it is of use", async () => {
     const device = await makeDevice(world, product);
     const raw = await rawClient(world.mqtt, 5);
     raw.send(connectPacket(device, { protocolVersion: 5 }));

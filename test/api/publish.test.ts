@@ -272,7 +272,7 @@ worldSuite("group_publish", (test, world) => {
   const logsOf = async (device: Rec) =>
     (await world.call("GET", `/api/v1/devices/${device.id}/control_logs`)).page.items;
 
-  test("a message a member; whoever is not there has failed", async () => {
+  test("each member gets a message; those that are not there have failed", async () => {
     const { group, members } = await withMembers(3);
     const clients = [];
     const got: string[] = [];

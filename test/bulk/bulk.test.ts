@@ -156,7 +156,7 @@ suite("an action on many devices", (test) => {
       await db.close();
     }));
 
-  test("whom a filter means is fixed when the task begins; those that are gone by their turn are told", () =>
+  test("the records of a filter are fixed when the task begins; those that are gone by their turn are reported", () =>
     withTempDir(async (dir) => {
       const bench = await open(dir);
       const task = await bench.task("t", { ...command, filter: { q: "d", kind: "device" } });

@@ -256,7 +256,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
       { numRuns: 150, endOnFailure: true },
     ));
 
-  test("a device that is elsewhere by now is told so, and what had been kept of it before is not sent after it", async () => {
+  test("a message of a device that has moved is refused, and a message that was kept before is not sent after it", async () => {
     const keeper = openKeeper();
     let isHeard = true;
     const { send, done, refused } = follow(async (call) => {
@@ -277,7 +277,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     await until(() => done.length === 3);
   });
 
-  test("it is told how many wait, of QoS 0 too, and when fewer do", async () => {
+  test("it receives how many wait, of QoS 0 too, and when fewer do", async () => {
     const keeper = openKeeper();
     const { send, shard, rooms } = follow(keeper.answer);
     keeper.state.isStuck = true;

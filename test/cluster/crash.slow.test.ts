@@ -74,7 +74,7 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
     await untilSharedOut(cluster, shards);
   }
 
-  test("it is set aside after a few ends, goes with its shard, and all else is there once", async () => {
+  test("it becomes a dead letter after a few crashes, moves with its shard, and all else is there once", async () => {
     const devices = await provision(nodeAt(0), shards);
     const harmed = devices[0] as Rec;
     let isEnough = false;

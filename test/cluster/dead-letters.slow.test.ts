@@ -8,7 +8,7 @@ import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
-influxSuite("messages set aside in a cluster", (test, influx) => {
+influxSuite("dead letters in a cluster", (test, influx) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let cluster: Cluster;
   let devices: Rec[];

@@ -326,7 +326,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     stream.close();
   });
 
-  test("a node that stands still while others take its shards: it does not list what it has no more, nor tell it again", async () => {
+  test("a node that stands still while others take its shards: it does not list what it has no more, nor publish it again", async () => {
     const found = await during(async (seen) => {
       await freeze(nodeAt(1), dir.path);
       // It does not answer meanwhile: a whole list is one without it.

@@ -48,7 +48,7 @@ function isBalanced(holders: Holders, alive: readonly number[]): boolean {
 }
 
 suite("plan of the shards", (test) => {
-  test("whoever takes the shards of a node that dies has known before, and each has one successor", () => {
+  test("the nodes that take the shards of a dead node are known before, and each shard has one successor", () => {
     fc.assert(
       fc.property(picture, fc.nat(), ({ alive, holders }, n) => {
         const pictureOf = (self: number) => ({ sharing: all(alive), emptying: [], holders, self });

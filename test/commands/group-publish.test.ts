@@ -452,7 +452,7 @@ suite("group_publish as a task", (test) => {
     });
   });
 
-  test("what finds no room in what is held for the tenant is failed, and does not go by the journal", async () => {
+  test("a message beyond what is held for the tenant fails, and does not go through the journal", async () => {
     await withTempDir(async (dir) => {
       const fleet = await open(dir, { ...sessionBounds, heldBytesMax: 64 * 1024 });
       for (const device of [10, 110]) fleet.leave(device);

@@ -270,7 +270,7 @@ suite("schedules that are due", (test) => {
     });
   });
 
-  test("groups wait for room among the tasks, devices do not wait for groups", async () => {
+  test("groups wait for a place among the tasks, devices do not wait for groups", async () => {
     await withDb(async (db) => {
       await schedule(db, { nextAt: start + minute, count: 3 });
       await schedule(db, { device: 1, nextAt: start + minute });

@@ -312,7 +312,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     assert.is((await stored(dashboard.id)).version, 1);
   });
 
-  test("two who edit at once: the second is told what both have changed, and both versions stay", async () => {
+  test("two who edit at once: the second sees what both have changed, and both versions stay", async () => {
     const dashboard = await make([
       text("Shared"),
       text("Other", { id: "o", layout: { x: 0, y: 0, w: 3, h: 4 } }),

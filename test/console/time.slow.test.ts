@@ -202,7 +202,7 @@ consoleSuite(
       assert.is(await shown.textContent(), new Date(at).toISOString().slice(0, 19).replace("T", " "));
     });
 
-    test("an alert that the service has named is told in the language of the page", async () => {
+    test("an alert that the service has named is shown in the language of the page", async () => {
       const product = await makeProduct(world);
       await makeDataPoint(world, product, { dataPointID: "temp", dataPointName: "Heat", upperLimit: 50 });
       await world.publish(await makeDevice(world, product), { temp: 60 });
