@@ -104,7 +104,7 @@ suite("docs", (test) => {
     }
   });
 
-  test("every room is on the map of CONTRIBUTING, and nothing else", () => {
+  test("every folder is on the map of CONTRIBUTING, and nothing else", () => {
     const rooms = sources
       .filter((path) => /^(src|ingest|query|store)\//.test(path))
       .map((path) => `${dirname(path)}/`);

@@ -141,7 +141,7 @@ influxSuite("a field that others write in InfluxDB", (test, influx) => {
     }
   }
 
-  test("refuses that field of every device: whoever asks is told its name and bucket, others are answered", async () => {
+  test("refuses that field of every device: its queries get its name and bucket as the error, others are answered", async () => {
     const server = await influx();
     const productID = newDevice();
     const { a, b, hum } = seriesOf(productID);
@@ -289,7 +289,7 @@ influxSuite("a time range that InfluxDB holds with another type", (test, influx)
     await close();
   });
 
-  test("does not change what several series are told together: each is told what it is alone", async () => {
+  test("does not change the answers for several series together: each gets the answer that it gets alone", async () => {
     const server = await influx();
     const { store, close } = await open(server);
     const { a, b, hum, after } = await conflictAmongGood(server, newDevice(), store);
@@ -506,7 +506,7 @@ influxSuite("the end of a field conflict", (test, influx) => {
 });
 
 influxSuite("InfluxDB's bucket", (test, influx) => {
-  test("that we made is made again when it has gone, and that is told", async () => {
+  test("that we made is made again when it has gone, and that is logged", async () => {
     const server = { ...(await influx()), bucket: newDevice() };
     const ledger = memoryLedger();
     const { store, made, states, close } = await open(server, ledger);
@@ -617,7 +617,7 @@ influxSuite("InfluxDB's token", (test, influx) => {
       .token;
   }
 
-  test("is tried at open, for writes and for questions, and what it lacks is told once", async () => {
+  test("is tried at open, for writes and for queries, and what it lacks is logged once", async () => {
     const server = await influx();
     for (const [token, expected] of [
       ["wrong", ["writes token", "queries token"]],

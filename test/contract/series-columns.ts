@@ -94,7 +94,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     assert.equal(await store.readNewest([], {}, 5), []);
   });
 
-  test("the newest point in the last microsecond of an hour is one among those before it, and told once", async () => {
+  test("the newest point in the last microsecond of an hour is one among those before it, and read once", async () => {
     const store = await use();
     const deviceID = newDevice();
     const stop = base + 60 * minute;
@@ -135,7 +135,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     }
   });
 
-  test("whoever leaves is asked nothing more for, and nobody else notices", async () => {
+  test("a reader that leaves causes no more queries, and nobody else notices", async () => {
     const store = await use();
     const series = newSeries();
     const pairs = Array.from({ length: 500 }, (_, i): [number, number] => [base + i * minute, i]);

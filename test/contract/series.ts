@@ -381,7 +381,7 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
     assert.equal(pairsOf(await store.read(gone, {})), [[base + 1, 7]]);
   });
 
-  test("it is told at once which of many devices have points: in memory, on disk, of any kind", async () => {
+  test("one call finds which of many devices have points: in memory, on disk, of any kind", async () => {
     const store = await use();
     const having = Array.from({ length: 300 }, (_, i) =>
       newSeries((["number", "boolean", "text"] as const)[i % 3], `${newDevice()}'"\\ 日本`),

@@ -365,7 +365,7 @@ suite("backups, embedded", (test) => {
       await service.stop();
     }));
 
-  test("a disk without room is told before anything is copied; one that fills meanwhile costs the backup alone", async () => {
+  test("a full disk is reported before anything is copied; one that fills during the copy fails the backup alone", async () => {
     const disk = mountSmallDisk(64 * 2 ** 20);
     if ("reason" in disk) return console.log(disk.reason);
     try {

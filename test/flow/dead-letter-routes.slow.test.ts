@@ -188,7 +188,7 @@ suite("a message that ends every start", (test) => {
 
 suite("kills from outside", (test) => {
   test(
-    "however often, and before anything is worked off: nothing is set aside, and all of it is there in the end",
+    "however often, and before anything is processed: there is no dead letter, and all of it is there in the end",
     () =>
       withTempDir(async (dir) => {
         let service = await startService(dir, { API_KEY: key, TIDEMARK_HOLD_SERIES: "1" });

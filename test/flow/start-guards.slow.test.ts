@@ -122,7 +122,7 @@ suite("guards of a start", (test) => {
       assert.match(lines, /"msg":"stopping".*\n.*"msg":"stopped"/);
     }));
 
-  test("whoever loses lock.db ends loudly, and a second start writes only then", () =>
+  test("a process that loses lock.db ends with an error, and a second start writes only then", () =>
     withTempDir(async (dir) => {
       const { service } = await withHistory(dir, 1);
       const second = await startToEnd(dir);
@@ -149,7 +149,7 @@ suite("guards of a start", (test) => {
       }
     }));
 
-  test("a start with a new lock waits for whoever may hold the one before", () =>
+  test("a start with a new lock waits for a process that may hold the one before", () =>
     withTempDir(async (dir) => {
       const { service } = await withHistory(dir, 1);
       await service.stop();

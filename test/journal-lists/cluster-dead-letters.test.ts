@@ -13,8 +13,8 @@ const aside = (id: number, follower: DeadLetter["follower"] = "series"): DeadLet
   asideAt: 1,
 });
 
-suite("messages that nodes have set aside", (test) => {
-  test("are listed once, in order, also where a message has been set aside at two nodes", async () => {
+suite("dead letters of all nodes", (test) => {
+  test("are listed once, in order, also where two nodes have the same one", async () => {
     const parts = new Map([
       [2, [aside(5), aside(3, "alerts"), aside(3)]],
       [3, [aside(1), aside(5)]],

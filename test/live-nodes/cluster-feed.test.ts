@@ -131,7 +131,7 @@ suite("the live feed of several nodes", (test) => {
   const linksOf = (some: readonly Node[]): number => some.reduce((sum, { links }) => sum + links.size, 0);
   const three = (): [Node, Node, Node] => nodes as [Node, Node, Node];
 
-  test("is told what each node keeps, once, however many listen at however many nodes", async () => {
+  test("receives what each node keeps, once, however many listen at however many nodes", async () => {
     await startAll();
     const listening = [...nodes, ...nodes].map((node) => listen(node));
     for (const { subscription } of listening) assert.is(await subscription.ready(), true);
@@ -179,7 +179,7 @@ suite("the live feed of several nodes", (test) => {
     await until(() => events.length === 4, { what: "the other device's" });
   });
 
-  test("a link that breaks is opened again, and nothing is missed or told twice", async () => {
+  test("a link that breaks is opened again, and nothing is missed or sent twice", async () => {
     await startAll();
     const [here, there] = three();
     const { subscription, ids } = listen(here);
@@ -219,7 +219,7 @@ suite("the live feed of several nodes", (test) => {
     assert.is(faults.length, 1);
   });
 
-  test("a node that was away before anybody listened tells so as it comes", async () => {
+  test("a node that was away before anybody listened reports that when it comes", async () => {
     await start(0);
     await start(2);
     const { subscription, ids } = listen(nodes[0] as Node);
@@ -266,7 +266,7 @@ suite("the live feed of several nodes", (test) => {
     await until(() => messages.ids().includes(1), { what: "what is still wanted" });
   });
 
-  test("a stream that comes back is told what other nodes told meanwhile", async () => {
+  test("a stream that comes back receives what other nodes have published since", async () => {
     await startAll();
     const [here, there] = three();
     const first = listen(here);
@@ -299,7 +299,7 @@ suite("the live feed of several nodes", (test) => {
     assert.is(there.feed.subscribe(tenant, ["messages"], null), null);
   });
 
-  test("a shard that moves is told of once, whoever has it; what may have been told or not is missed", async () => {
+  test("events of a shard that moves are published once, by any owner; those of unknown state count as missed", async () => {
     await startAll();
     const [, first, second] = three();
     const listening = nodes.map((node) => listen(node));
@@ -344,7 +344,7 @@ suite("the live feed of several nodes", (test) => {
     await all(...numbers(1, 105), "gap", ...numbers(111, 121));
   });
 
-  test("whoever is told faster than it takes misses something, is told so, and holds up nobody", async () => {
+  test("a reader that is too slow misses something, learns that, and holds up nobody", async () => {
     await startAll({ topicBytesMax: 64 * 1024 });
     const [here, there] = three();
     const { subscription, ids } = listen(here);

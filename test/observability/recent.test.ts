@@ -9,7 +9,7 @@ import { assert, suite } from "../suite.js";
 const windowMs = 60_000;
 
 suite("windows of the last while", (test) => {
-  test("a stall is told to everybody for a minute at least, and to nobody after two", () => {
+  test("a stall is shown to every reader for a minute at least, and to none after two", () => {
     const clock = createStillClock();
     const pair = createWindowPair(createHistogram, windowMs, clock.monotonic);
     const measure = (value: number): void => {
@@ -31,7 +31,7 @@ suite("windows of the last while", (test) => {
 });
 
 suite("lag of the journal", (test) => {
-  test("is the age of the oldest commit that cannot be read, whoever asks and however often", () => {
+  test("is the age of the oldest commit that cannot be read, for every reader and however often", () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ do: fc.constant("commit" as const), records: fc.integer({ min: 1, max: 9 }) }),

@@ -256,7 +256,7 @@ suite("table files", (test) => {
     });
   });
 
-  test("xlsx: shared texts are told apart by number, whatever they are", async () => {
+  test("xlsx: shared texts are distinguished by number, whatever they are", async () => {
     await withTempDir(async (dir) => {
       const all = ["", "a", "设备 😀", "_x0041_", "", "end"];
       const strings = all.map((text) => `<si><t>${text}</t></si>`).join("");
