@@ -270,7 +270,7 @@ suite("evaluation of messages", (test) => {
     scopes: [],
   });
 
-  test("a heavy message is told by its points and its rules, and lets others in", async () => {
+  test("a heavy message is recognised by its points and its rules, and lets others in", async () => {
     const condition = Array(20).fill("round(dataPoint,3)").join("+");
     const by = await slow(20, `${condition} > 100`);
     assert.is(isHeavy(plan, [], 50), false);

@@ -106,7 +106,7 @@ suite("JSON payloads", (test) => {
     }
   });
 
-  test("entries of another shape cost themselves only, and each is told", () => {
+  test("entries of another shape cost themselves only, and each is reported", () => {
     assert.equal(read('[{"temp": 1}, 5, {"hum": 2}, null, [{"temp": 3}]]'), {
       readings: [one("temp", 1), one("hum", 2)],
       refused: ["shape", "shape", "shape"],

@@ -26,7 +26,7 @@ suite("a follower of the journal", (test) => {
 
   const { signal } = new AbortController();
 
-  test("takes the records in order, passes over what is set aside, and resumes behind the last", () =>
+  test("takes the records in order, skips dead letters, and resumes behind the last", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
       const ids: number[] = [];
@@ -72,7 +72,7 @@ suite("a follower of the journal", (test) => {
       await journal.close();
     }));
 
-  test("what fails is thrown, but not what fails after it was told to stop", () =>
+  test("an error is thrown, but not one after the request to stop", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
       await keep(journal, { payload: Buffer.from("a") });

@@ -64,7 +64,7 @@ suite("live feed", (test) => {
     assert.is(feed.subscribe(device, null), null, "after the end");
   });
 
-  test("who falls behind is let go, and only he; he gets back what he missed", () => {
+  test("only a reader that falls behind is disconnected; it gets back what it missed", () => {
     const feed = open({ deviceBytesMax: 8 * eventBytes });
     const [slow, quick] = [feed.subscribe(device, null), feed.subscribe(device, null)];
     feed.publish(points(1, 4));

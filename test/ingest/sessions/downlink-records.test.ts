@@ -70,7 +70,7 @@ suite("messages to many devices", (test) => {
     assert.is(work.take(3, workMax), true, "all of the budget is free again");
   });
 
-  test("one that can be on no record gives its room back", async () => {
+  test("one that cannot be recorded releases its capacity", async () => {
     const { work, written, send, kept } = begin(workMax, { failing: "large" });
     send(1, 1, "large");
     await delay(0);

@@ -574,7 +574,7 @@ suite("saved sessions", (test) => {
     });
   });
 
-  test("what has expired in a queue makes room, and the next start agrees", async () => {
+  test("an expired message frees its place in a queue, and the next start agrees", async () => {
     await withTempDir(async (dir) => {
       const run = await open(dir);
       await left(run);

@@ -332,7 +332,7 @@ suite("event log", (test) => {
     });
   });
 
-  test("a segment that has lost its end is told at the start, though nobody lists it", async () => {
+  test("a segment that has lost its end is reported at the start, though nobody lists it", async () => {
     await withTempDir(async (dir) => {
       const first = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });

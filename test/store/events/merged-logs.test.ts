@@ -461,7 +461,7 @@ suite("event logs of several journals read as one", (test) => {
     return { events: mergeEventLogs(all), state };
   }
 
-  test("whoever stops reading, or meets a failure, leaves nothing open in any log", async () => {
+  test("a reader that stops, or meets a failure, leaves nothing open in any log", async () => {
     const ways = (events: EventLogReading) => [
       events.history(7, 50),
       events.batches(7, 50),

@@ -139,7 +139,7 @@ const shardsMade = fc
   );
 
 suite("pages over several shards", (test) => {
-  test("every page of every list reads as the sorted turns say, whatever clocks and indexes tell", async () => {
+  test("every page of every list reads as the sorted turns say, whatever clocks and indexes contain", async () => {
     const pages = fc.record({
       page: fc.integer({ min: 1, max: 30 }),
       limit: fc.integer({ min: 1, max: 20 }),

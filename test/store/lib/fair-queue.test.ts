@@ -18,7 +18,7 @@ suite("fair queue", (test) => {
     return { begun, work, end };
   }
 
-  test("one at a time, payers in turn, each in its order", async () => {
+  test("one at a time, fairness keys in turn, each in its order", async () => {
     const { begun, work, end } = works();
     const queue = createFairQueue(64);
     const asked = [..."aaaabbac"].map((payer, i) => queue.run(payer, work(`${payer}${i}`)));

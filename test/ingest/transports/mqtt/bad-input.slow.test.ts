@@ -155,7 +155,7 @@ mqttSuite(
     });
 
     each(
-      "whoever takes leave in the midst of what it says leaves no socket behind",
+      "a client that disconnects in the middle of a packet leaves no socket behind",
       async (device, version) => {
         const sockets = () =>
           process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;

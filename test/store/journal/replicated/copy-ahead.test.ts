@@ -47,7 +47,7 @@ function copy(dir: string, log: PartitionLog, signal = new AbortController().sig
 }
 
 suite("a log that is copied ahead", (test) => {
-  test("its owner goes on, and whoever takes it then reads only what has come since", () =>
+  test("its owner goes on, and the node that takes it then reads only what has come since", () =>
     withTempDir(async (dir) => {
       const ended: Error[] = [];
       const log = createMemoryLog();

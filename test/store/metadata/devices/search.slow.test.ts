@@ -171,7 +171,7 @@ suite("searching devices", (test) => {
       await db.write([{ sql: "insert into device_text (device_text) values ('integrity-check')" }]);
     }));
 
-  test("what changes() tells is not what the index writes of an earlier write of the same transaction", () =>
+  test("changes() does not count what the index writes for an earlier write of the same transaction", () =>
     withDevices(1, async (db) => {
       const id = 2_000_000;
       const writes = await db.write([

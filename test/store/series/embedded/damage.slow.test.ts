@@ -226,7 +226,7 @@ suite("damaged series", (test) => {
       );
     }));
 
-  test("a month file that is deleted, cut, zeroed or no database is told; the other answers, and writes go on", async () => {
+  test("a month file that is deleted, cut, zeroed or no database is reported; the other answers, and writes go on", async () => {
     const harms: Record<string, (path: string) => Promise<void>> = {
       deleted: (path) => rm(path),
       "cut in half": (path) => truncate(path, 20_000),
@@ -332,7 +332,7 @@ suite("damaged series", (test) => {
     }
   });
 
-  test("a lost catalog beside a file that cannot be read: all that may have been in it is told, not the month of its name", async () => {
+  test("a lost catalog beside a file that cannot be read: all that may have been in it is reported, not the month of its name", async () => {
     const may = Date.UTC(2024, 4, 1) * 1000;
     const harms: Record<string, (path: string) => Promise<void>> = {
       "at its head": (path) => writeFile(path, "x".repeat(5000)),
@@ -379,7 +379,7 @@ suite("damaged series", (test) => {
     }
   });
 
-  test("a lost catalog beside a file that cannot be read and has no span left: kept aside, named, and a gap of any time", () =>
+  test("a lost catalog beside a file that cannot be read and has no span left: quarantined, named, and a gap of any time", () =>
     withTempDir(async (dir) => {
       const model = await fill(dir);
       const stray = "points-2024-01.7.db";
@@ -452,7 +452,7 @@ suite("damaged series", (test) => {
       assert.is((model.get(refs[0])?.size ?? 0) > 0, true);
     }));
 
-  test("what was put aside of a removed series goes as well, and no later series gets its id", () =>
+  test("quarantined data of a removed series goes as well, and no later series gets its id", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       const highest = "(select max(series) from chunk)";
@@ -474,7 +474,7 @@ suite("damaged series", (test) => {
       assert.is(ids, 0);
     }));
 
-  test("the space of what was put aside of a removed device is given back, after a lost catalog too", () =>
+  test("the space of quarantined data of a removed device is given back, after a lost catalog too", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       const gone = { ...refs[0], deviceID: "gone" };
@@ -495,7 +495,7 @@ suite("damaged series", (test) => {
       await store.close();
     }));
 
-  test("without names.log too the store opens: what has lost its name is told, and no new series answers it", () =>
+  test("without names.log too the store opens: a series that has lost its name is reported, and no new series answers for it", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       await rm(join(dir, "catalog.db"));
@@ -566,7 +566,7 @@ suite("damaged series", (test) => {
     }));
 
   test(
-    "whatever byte is flipped or page zeroed: no answer holds a value that was not written, and it is told",
+    "whatever byte is flipped or page zeroed: no answer holds a value that was not written, and the damage is reported",
     () =>
       withTempDir(async (dir) => {
         const model = await fill(join(dir, "made"));

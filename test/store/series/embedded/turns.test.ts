@@ -89,7 +89,7 @@ suite("turns at the series readers", (test) => {
     }
   });
 
-  test("whoever leaves while his question waits asks nothing, and keeps no place", async () => {
+  test("a caller that leaves while its query waits asks nothing, and keeps no place", async () => {
     const { questions, begun, settle, end, ends } = gated(1);
     const first = questions().read(refOf(1), {});
     const gone = new AbortController();

@@ -20,7 +20,7 @@ async function afterEach(pieces: readonly (readonly number[])[]): Promise<boolea
   return found;
 }
 
-suite("the first answer of a keeper", (test) => {
+suite("the first answer of an owner", (test) => {
   // MQTT 3.1.1 §3.2: type, remaining length, flags, return code.
   const accepted = [0x20, 2, 0, 0];
 

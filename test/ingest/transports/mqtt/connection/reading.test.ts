@@ -172,7 +172,7 @@ suite("a budget of work", (test) => {
     assert.is(budget.take(1, workMax), true, "also a failure gives it back");
   });
 
-  test("gives room at once where nobody waits", async () => {
+  test("gives capacity at once where nobody waits", async () => {
     const budget = createWorkBudget(100);
     await budget.room(1, 500);
     assert.is(budget.take(1, 40), false, "it has been taken");
