@@ -118,7 +118,7 @@ suite("docs", (test) => {
     assert.equal(
       named.filter((room) => !rooms.includes(room)),
       [],
-      "no such room",
+      "no such folder",
     );
   });
 });

@@ -236,7 +236,7 @@ export function watchTurns(): { stop(): { readonly count: number; readonly longe
     taken = mainThreadTime();
     next = lookNext();
   };
-  // Unreferenced: a turn comes when there is something to do, and the loop does not spin meanwhile.
+  // Unreferenced: a turn comes when there is something to do, and otherwise the loop does not spin.
   const lookNext = (): NodeJS.Immediate => setImmediate(look).unref();
   let next = lookNext();
   return {

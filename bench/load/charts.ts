@@ -2,7 +2,7 @@ import type { Tidemark } from "../subjects/tidemark.js";
 import type { FleetOfDevices } from "./fleet.js";
 import { yearBefore } from "./history.js";
 
-/** A question of a chart that no engine answers by itself. */
+/** A query of a chart that no engine answers by itself. */
 export interface ChartQuestion {
   readonly name: string;
   /** Rejects when the answer cannot be right. */

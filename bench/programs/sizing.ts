@@ -35,7 +35,7 @@ const clusters: readonly Machines[] = [
 ];
 
 export async function benchSizing(options: BenchOptions): Promise<Figure[]> {
-  progress("sizing: the keeper, the brokers, InfluxDB");
+  progress("sizing: the owner, the brokers, InfluxDB");
   const kept = await costsOfParts(options);
   progress("sizing: the way by another node");
   const costs: ClusterCosts = { ...kept, hop: await costOfHop(options) };

@@ -280,7 +280,7 @@ worldSuite("live stream of a tenant", (test, world) => {
         next.close();
         return next.status === 200;
       },
-      { what: "room again" },
+      { what: "a free place again" },
     );
   });
 });

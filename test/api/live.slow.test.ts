@@ -181,7 +181,7 @@ worldSuite("live feed of a device", (test, world) => {
     again.close();
   });
 
-  test("of what is stored no more is sent again than a feed may hold, the newest", async () => {
+  test("no more stored points are sent again than a feed may hold, the newest ones", async () => {
     const { device } = await station();
     const notes = Array.from({ length: 100 }, (_, i) => `${i} ${"x".repeat(30_000)}`);
     await world.publish(device, ...notes.map((note, i) => ({ note, temp: i, time: 1_700_000_000 + i })));
@@ -237,7 +237,7 @@ worldSuite("live feed of a device", (test, world) => {
       socket.on("data", (bytes) => tails.set(socket, bytes.toString("latin1"))).resume();
     await until(() => sockets.every((socket) => socket.closed), { what: "the connections to end" });
     const whole = [...tails.values()].filter((tail) => tail.endsWith("0\r\n\r\n"));
-    assert.equal(whole, [], "broken off, not told to the end");
+    assert.equal(whole, [], "broken off, not sent to the end");
   });
 
   /** A client of the feed that reads its first line and then no more. */

@@ -162,7 +162,7 @@ worldSuite("device_publish", (test, world) => {
     await client.endAsync();
   });
 
-  test("of two clients of a device the first PUBACK counts; both get it", async () => {
+  test("the first PUBACK of a device's two clients counts; both get it", async () => {
     const [one, two] = [
       await rawConnected(world.mqtt, device, { clientId: "one" }),
       await rawConnected(world.mqtt, device, { clientId: "two" }),

@@ -17,7 +17,7 @@ suite("the model of a cluster", (test) => {
     assert.is(Math.round(carriedBy(costs, { ...machines, processors: 1 }).nodes), 7500);
   });
 
-  test("of four nodes three quarters of all messages are passed on", () => {
+  test("with four nodes three quarters of all messages are passed on", () => {
     // 20 + 0.75 × 20 µs of each main thread.
     assert.is(Math.round(carriedBy(costs, { ...machines, nodes: 4 }).nodes), Math.round((4 * 400_000) / 35));
   });

@@ -134,7 +134,7 @@ suite("an action on many devices", (test) => {
           const results = await db.write(statements);
           const isTaken = statements.some(({ sql }) => sql.includes("update bulk_action set part"));
           if (!isTaken || lost++ % 2 === 1) return results;
-          // Others write logs of the same devices meanwhile.
+          // Others write logs of the same devices at the same time.
           await db.write([
             {
               sql: `insert into control_log (tenant, deviceIntID, topic, payload, qos, publishStatus, createAt)

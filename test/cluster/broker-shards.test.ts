@@ -20,7 +20,7 @@ interface Kept {
   readonly properties: unknown;
 }
 
-/** The seat in the metadata. */
+/** The lease in the metadata. */
 interface SeatRow {
   owner: string;
 }
@@ -126,7 +126,7 @@ function openKeeper(disk: Kept[] = [], seat: SeatRow = { owner: "1" }) {
 
 const deleted = 99;
 
-/** @param term as the seat's owner as well */
+/** @param term as the lease's owner as well */
 function follow(call: (call: FollowerCall) => Promise<unknown>, term = 1) {
   const ended = new AbortController();
   const refused: number[] = [];
@@ -199,7 +199,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     send(1, 2, "b");
     for (let turns = 0; turns < 20; turns++) await turn();
     assert.equal(keeper.disk.length, 1);
-    assert.equal([...new Set(refused)], [1], "it is told whose message is not taken");
+    assert.equal([...new Set(refused)], [1], "it receives whose message is not taken");
     keeper.state.isFull = false;
     await until(() => done.length === 2);
   });
@@ -302,7 +302,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     assert.ok(Math.max(...lengths) < 512 * 1024, `${Math.max(...lengths)} bytes`);
   });
 
-  test("of a shard that goes from node to node, with calls that come late, each is there once, in the order of its device", () =>
+  test("each message of a shard that goes from node to node, with late calls, is there once, in the order of its device", () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom("good", "good", "unanswered", "late", "moves", "moves stuck", "killed"), {

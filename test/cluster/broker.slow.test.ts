@@ -105,7 +105,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
     await until(
       async () => (await eventsOf(nodeAt(follower), other)).length === (before[1]?.length ?? 0) + 1,
       {
-        what: "the message of a device whose keeper is there",
+        what: "the message of a device whose owner is there",
       },
     );
     await cluster.start(away);
@@ -126,7 +126,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
     const client = await broker.connect({ protocolVersion: 5 });
     await client.publishAsync(`devices/${device.deviceID}/up/data`, '{"n":2000000}', { qos: 1 });
     await until(async () => (await eventsOf(nodeAt(next), device)).length > before.length, {
-      what: "the message at the device's keeper",
+      what: "the message at the device's owner",
     });
     assert.equal(await eventsOf(nodeAt(next), device), [...before, 2_000_000]);
     await client.endAsync();

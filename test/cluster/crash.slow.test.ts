@@ -68,7 +68,7 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
       return JSON.stringify(listed.map(({ follower, deviceIntID }) => [follower, deviceIntID])) === expected;
     };
     await until(async () => (await Promise.all(places.map(isAt))).every(Boolean), {
-      what: "a list of what is set aside at every node",
+      what: "a list of dead letters at every node",
       timeoutMs: 120_000,
     });
     await untilSharedOut(cluster, shards);

@@ -16,7 +16,7 @@ suite("a seat of the cluster", (test) => {
   /** Those that get no time. */
   let paused = new Set<string>();
   let cutOff = new Set<string>();
-  /** Those that cannot do what the seat is for. */
+  /** Those that cannot do the leader's work. */
   let unable = new Set<string>();
   let events: string[] = [];
   let underWay = 0;

@@ -179,7 +179,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
     closeAll([back, later]);
   });
 
-  test("of alerts and commands alone, which all nodes know, nothing is missed", async () => {
+  test("a stream of alerts and commands alone, which all nodes know, misses nothing", async () => {
     await nodeAt(2).kill();
     const stream = await listen(0, "topics=alerts,commands");
     await cluster.start(2);

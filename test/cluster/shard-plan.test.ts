@@ -70,7 +70,7 @@ suite("plan of the shards", (test) => {
     );
   });
 
-  test("of one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
+  test("with one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
     fc.assert(
       fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {
         const emptying = more.filter((node) => !alive.includes(node));

@@ -143,7 +143,7 @@ suite("links that clients share", (test) => {
       const sent = 16 * 2 ** 20;
       other[from].write(Buffer.alloc(sent));
       await until(() => came === sent, { what: "all that was sent to the other" });
-      // What it was sent meanwhile is there once it reads.
+      // What it was sent before is there once it reads.
       let late = 0;
       stuck[to].on("data", ({ length }: Buffer) => {
         late += length;

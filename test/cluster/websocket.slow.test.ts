@@ -152,7 +152,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const [answer] = await once(request, "response");
     answer.resume();
     assert.is(answer.statusCode, 400);
-    await until(async () => (await lost()) === before + 1, { what: "its end at the keeper" });
+    await until(async () => (await lost()) === before + 1, { what: "its end at the owner" });
     assert.is(await connected(), 0);
   });
 
@@ -276,7 +276,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const before = await orderly();
     await nodeAt(0).stop();
     for (const { ended } of [...clients, unknown]) assert.equal(await ended, [1001, "shutdown"]);
-    await until(async () => (await orderly()) === before + 2, { what: "the end at the keeper" });
+    await until(async () => (await orderly()) === before + 2, { what: "the end at the owner" });
     await cluster.start(0);
   });
 

@@ -330,7 +330,7 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       const away = () => new StoreError("UNAVAILABLE", "cannot reach the metadata store");
       let calls = 0;
-      /** Every third call fails; a write that does is committed all the same, and nobody knows. */
+      /** Every third call fails; a failed write is still committed, and nobody knows. */
       const db: Db = {
         ...fleet.db,
         all: async (sql, args) => {

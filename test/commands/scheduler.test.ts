@@ -224,7 +224,7 @@ suite("schedules that are due", (test) => {
     });
   });
 
-  test("of several processes on one database one runs it", async () => {
+  test("one of several processes on one database runs it", async () => {
     await withDb(async (db, again) => {
       await schedule(db, { device: 1, nextAt: start + minute, count: 100 });
       await schedule(db, { nextAt: start + minute, count: 10 });

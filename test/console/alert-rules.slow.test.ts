@@ -136,7 +136,7 @@ consoleSuite("console: alert rules", (test, world, web) => {
     await dialog.getByLabel("Number").fill("500");
     await dialog.getByText("0 alerts in the last 1 days").waitFor();
     await until(async () => (await drawnChart(page)).texts.some(({ text }) => text === "↑ > 500"), {
-      what: "the rule that is out of sight to be told at the edge",
+      what: "the rule that is out of sight to be shown at the edge",
     });
   });
 

@@ -97,7 +97,7 @@ for (const variant of ["A", "B"]) {
           if (kind === "once") {
             await dialog.getByLabel("At", { exact: true }).fill("2035-01-15T14:30");
             await dialog.getByLabel("Zone").fill("America/New_York");
-            // The names of zones have come meanwhile, and what was typed is still there.
+            // The names of zones have loaded, and the typed text is still there.
             await page.locator("#zones option").first().waitFor({ state: "attached" });
             await dialog.getByLabel("Zone").press("Tab");
           }

@@ -144,7 +144,7 @@ suite("console: holder of live streams", (test) => {
     window.says([wantOf(["a"]), wide]);
     stage.pass(50);
     stage.greet();
-    assert.equal(window.left(), [wantOf(["a"])], "what is told of all devices goes before");
+    assert.equal(window.left(), [wantOf(["a"])], "events of all devices go before");
     for (const device of ids(5)) {
       window.wants([device]);
       stage.pass(200);
@@ -317,7 +317,7 @@ suite("console: holder of live streams", (test) => {
   test("an event of two streams is passed on once, for five seconds, and the memory of events is bounded", () => {
     let now = 0;
     const recent = createRecent(() => now);
-    assert.equal([recent.isNew(1), recent.isNew(1)], [true, true], "one stream tells each thing once");
+    assert.equal([recent.isNew(1), recent.isNew(1)], [true, true], "one stream sends each event once");
     recent.begin();
     assert.equal([recent.isNew(1), recent.isNew(1)], [true, false]);
     for (let i = 2; i < 6002; i++) recent.isNew(i);

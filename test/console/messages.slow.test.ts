@@ -161,7 +161,7 @@ consoleSuite("console: messages", (test, world, web) => {
     const seen = () => page.evaluate<string[]>("window.seen");
     // The page may write it down after we have seen it.
     await until(async () => (await seen()).at(-1) === "live", { what: "the last word" });
-    // The stream that had other topics may end once more on a busy machine.
+    // The stream that had other topics may end again on a busy machine.
     assert.is((await seen())[0], "not live: trying again");
   });
 

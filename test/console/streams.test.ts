@@ -1,4 +1,4 @@
-/** What windows want as questions to the service, and how its answers are read. */
+/** What windows want, as requests to the service, and how its answers are read. */
 import fc from "fast-check";
 import { createReader } from "../../src/console/app/live/events.js";
 import { bring, formatStreamPath, planStreams } from "../../src/console/app/live/plan-streams.js";

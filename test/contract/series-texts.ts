@@ -46,7 +46,7 @@ export function defineTexts(test: Test, use: () => Promise<SeriesStore>): void {
     const store = await use();
     const { series, all } = await written(store, newDevice());
     const read = (range: ReadRange) => store.read(series, { ...range, bytesMax });
-    // One by one, hundreds of questions: over one end, where texts written anew and late lie among others.
+    // One by one means hundreds of queries: they cover one end, where rewritten and late texts lie among others.
     for (const [wanted, most] of [
       [1, 120],
       [30, all.length],

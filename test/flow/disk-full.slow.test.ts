@@ -99,7 +99,7 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
   assert.is((await late.next("connack")).returnCode, 3);
   await late.ended();
   const refused = await post();
-  assert.equal([refused.status, refused.headers.get("retry-after")], [503, "5"], "over HTTP it is told so");
+  assert.equal([refused.status, refused.headers.get("retry-after")], [503, "5"], "over HTTP as well");
 
   await rm(ballast);
   await until(async () => (await notReady(service)) === null, { what: "the service to go on by itself" });

@@ -138,7 +138,7 @@ suite("notifications after kills", (test) => {
         await until(
           () => told().began.length === wanted.began.length && told().ended.length === devicesCount,
           {
-            what: "every beginning and end to be told",
+            what: "every beginning and end to be sent",
           },
         );
         assert.equal(told(), wanted);

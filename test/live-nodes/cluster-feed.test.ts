@@ -151,7 +151,7 @@ suite("the live feed of several nodes", (test) => {
     tell(message(9999));
     for (const { ids } of listening) await until(() => ids().includes(9999), { what: "one more" });
     for (const { events } of listening) assert.is(events.length, 301);
-    assert.is(linksOf(nodes), 6, "one for each pair, whoever asks");
+    assert.is(linksOf(nodes), 6, "one for each pair of nodes");
   });
 
   test("points and texts come as they are stored", async () => {
@@ -394,6 +394,6 @@ suite("the live feed of several nodes", (test) => {
       await closed;
     }
     there.tell(message(1));
-    await until(() => ids().includes(1), { what: "what is told to others" });
+    await until(() => ids().includes(1), { what: "events for others" });
   });
 });

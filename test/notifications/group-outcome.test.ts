@@ -124,7 +124,7 @@ suite("messages of a group of alerts", (test) => {
       nextAt: now + 60_000,
     });
     assert.is(look({ members: [member(1)], silenced: [1] }).outcome.nextAt, now + 60_000);
-    // The silence is over, and what it kept back has ended meanwhile.
+    // The silence is over, and one of the alerts that it deferred has ended.
     const after = look({ members: [member(1, { held: true, endTime: now }), member(2, { held: true })] });
     assert.equal(
       after.message?.alerts.map(({ id }) => id),
@@ -189,7 +189,7 @@ suite("messages of a group of alerts", (test) => {
           const owed = isAudible && (!told || (endTime !== null && more.sendResolved === 1));
           if (message === null) assert.not.ok(owed && gone.has(id), "forgotten");
           else assert.is(listed.has(id) || message.kind === "repeat", owed || message.kind === "repeat");
-          if (listed.has(id)) assert.ok(isAudible, "told in silence");
+          if (listed.has(id)) assert.ok(isAudible, "sent in silence");
           const left = !gone.has(id);
           const stillOwes = left && endTime === null && !told && !outcome.began.includes(id);
           if (stillOwes) assert.ok(outcome.nextAt !== null, "never looked at again");

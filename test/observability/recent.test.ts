@@ -70,7 +70,7 @@ suite("lag of the journal", (test) => {
     );
   });
 
-  test("of a week's backlog it holds little, and is never too small, nor half of it too large", () => {
+  test("it holds little of a week's backlog, and is never too small, nor too large by half", () => {
     const clock = createStillClock();
     let [committed, settled] = [0, 0];
     const lag = createJournalLag({

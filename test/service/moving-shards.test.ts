@@ -49,7 +49,7 @@ suite("shards that move between nodes", (test) => {
               order.push(`closed at ${number}`);
               seenAtClose.push(nodes.get(other)?.holderOf(shard));
               own.delete(shard);
-              // It goes to the other all the same.
+              // It still goes to the other.
               if (seenAtClose.length === 1) throw new Error("one of its files cannot be closed");
             },
             pipelines: { look: () => void looks++, endWaits: () => void ends++ } as never,

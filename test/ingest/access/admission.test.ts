@@ -111,7 +111,7 @@ suite("admission", (test) => {
     const [device] = guests("10.0.0.3", 1);
     assert.ok(admission.enter(device as Guest));
     for (const guest of guests("10.0.0.2", 100)) assert.ok(admission.enter(guest));
-    assert.not.ok(device?.gone, "whoever comes beside a flood has time to say who it is");
+    assert.not.ok(device?.gone, "a client beside a flood has time to authenticate");
     assert.is(callers.filter(({ gone }) => gone).length, 4);
   });
 

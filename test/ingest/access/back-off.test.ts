@@ -122,7 +122,7 @@ suite("guarding against guesses", (test) => {
     (found: DeviceEntry | Denied, address = here) =>
       guardGuessing(guard, { address, username: "user", token }, hasCertificate, async () => found);
 
-  test("of credentials only wrong ones count", async () => {
+  test("only wrong credentials count", async () => {
     const ask = asking(open(), "other");
     for (let i = 0; i < 5; i++) {
       assert.equal(await ask(denied("unavailable")), denied("unavailable"));

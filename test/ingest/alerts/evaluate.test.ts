@@ -156,7 +156,7 @@ suite("evaluation of messages", (test) => {
       return { id: 1, time: i, value };
     });
 
-  test("of a cause that swings within a message some alerts are kept; the rest is counted, the last point decides", () => {
+  test("a cause that swings within a message keeps some alerts; the rest is counted, the last point decides", () => {
     for (const begun of [false, true]) {
       for (const last of [1, 9]) {
         for (const count of [9, 10, 11, 12, 13, 9900, 9901]) {

@@ -90,7 +90,7 @@ suite("JSON payloads", (test) => {
       assert.equal(read(payload), { readings: [], refused: [reason] }));
   }
 
-  test("of members with one name in an object the last counts, and the others are counted", () => {
+  test("the last of several members with one name in an object is used, and the others are counted", () => {
     const repeated: readonly (readonly [string, Reading[], number])[] = [
       ['{"temp": 1, "temp": 2}', [one("temp", 2)], 1],
       ['{"temp": 1, "hum": "a:b", "temp": "x\\":", "temp": 2}', [one("temp", 2), one("hum", "a:b")], 2],

@@ -151,7 +151,7 @@ suite("crash isolation", (test) => {
     }
   });
 
-  test("of a large backlog groups come first", async () => {
+  test("a large backlog is tried in groups first", async () => {
     const disk = newDisk(60_000);
     let starts = 1;
     while (!(await start(disk, (id) => id === 43_210, never, 50_000))) starts++;

@@ -148,7 +148,7 @@ suite("live feed", (test) => {
     const others = [1, 2].map((tenant) => feed.subscribe({ ...device, tenant }, null));
     assert.ok(
       others.every((one) => one !== null),
-      "closing makes room",
+      "closing frees a place",
     );
     const more = [1, 1, 2].map((tenant) => feed.subscribe({ ...device, tenant }, null) !== null);
     assert.equal(more, [true, true, false]);

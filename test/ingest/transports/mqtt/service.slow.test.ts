@@ -226,7 +226,7 @@ worldSuite("MQTT, the endpoint", (test, world) => {
       await (await connected({ clientId: "c9" })).cut();
       return true;
     };
-    await until(roomAgain, { what: "room for another session" });
+    await until(roomAgain, { what: "a place for another session" });
     for (const one of [second, ...others.slice(1)]) await one.cut();
   });
 

@@ -222,7 +222,7 @@ kafkaSuite("a partition of Kafka as the journal's log", (test, startBrokers) => 
   });
 });
 
-/** What a journal does after an unknown outcome: the same bytes once more. */
+/** What a journal does after an unknown outcome: the same bytes again. */
 async function appendUntilTaken(log: PartitionLog, frame: Buffer): Promise<number> {
   return until(async () => ({ offset: await log.append(frame) }), { what: "an append" }).then(
     ({ offset }) => offset,

@@ -218,7 +218,7 @@ suite("journal in a log that fails", (test) => {
       await next.close();
     }));
 
-  test("of two that claim the same epoch, the one whose claim comes second tries again", () =>
+  test("the second of two that claim the same epoch tries again", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();
       const connection = log.connect();

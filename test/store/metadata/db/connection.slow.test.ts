@@ -98,7 +98,7 @@ for (const [way, open] of ways) {
         );
       }));
 
-    test("of columns with one name the first counts; a column that is added later is there", () =>
+    test("the first of several columns with one name counts; a column that is added later is there", () =>
       withFile(open, async (connection) => {
         await connection.write([asked("create table t (a integer)"), asked("insert into t values (1)")]);
         assert.equal(await rowsOf(connection, "select a, 2 a, 3 b from t"), [{ a: 1, b: 3 }]);

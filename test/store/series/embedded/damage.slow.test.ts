@@ -255,7 +255,7 @@ suite("damaged series", (test) => {
         await store.close();
         const next = await open(dir);
         assert.is((await readAll(next.store, refs[0])).get(january + 5), 42, harm);
-        assert.equal(next.damage, [], `${harm}: told once`);
+        assert.equal(next.damage, [], `${harm}: reported once`);
         await next.store.close();
         if (harm !== "deleted")
           assert.ok(readdirSync(dir).some((name) => name.startsWith(`${january1}.damaged-`)));
@@ -620,7 +620,7 @@ suite("damaged series", (test) => {
           }),
           { numRuns: 40, endOnFailure: true },
         );
-        assert.ok(told > 5 && lost > 3, `${told} told, ${lost} with losses`);
+        assert.ok(told > 5 && lost > 3, `${told} reported, ${lost} with losses`);
       }),
     { timeoutMs: 300_000 },
   );

@@ -1,4 +1,4 @@
-/** Reader threads of the embedded store are shared by tenants: many slow questions of one do not hold up another's. */
+/** Reader threads of the embedded store are shared by tenants: many slow queries of one do not hold up another's. */
 import { createHandles } from "../../../../store/series/embedded/handles.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../../store/series/embedded/protocol.js";

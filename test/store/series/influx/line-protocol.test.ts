@@ -238,7 +238,7 @@ suite("CSV answers", (test) => {
     await rejects(async () => parseRecords(csv), /out of memory/);
   });
 
-  test("of equal microseconds the later row stays; times before 1970 are floored", () => {
+  test("the later row of equal microseconds stays; times before 1970 are floored", () => {
     const { add, columns } = createColumns("number");
     for (const [time, value] of [
       [1, 1],

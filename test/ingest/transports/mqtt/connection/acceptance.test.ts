@@ -8,7 +8,7 @@ async function afterEach(pieces: readonly (readonly number[])[]): Promise<boolea
   const stream = new PassThrough();
   let isIn = false;
   onAcceptance(stream, () => {
-    assert.is(isIn, false, "it is told once");
+    assert.is(isIn, false, "it is reported once");
     isIn = true;
   });
   const found: boolean[] = [];

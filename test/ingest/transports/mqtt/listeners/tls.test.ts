@@ -289,7 +289,7 @@ for (const [suites, takes] of [
           socket.once("secureConnect", () => socket.destroy());
         });
 
-      test("of TLS 1.2 what authenticates as it encrypts, and what the setting adds", async () => {
+      test("those of TLS 1.2 with authenticated encryption, and those that the setting adds", async () => {
         const all = suites === "aead" ? ofTls12 : [...ofTls12.filter(isAead), "ecdhe-ecdsa-aes128-sha"];
         assert.ok(all.some((name) => !isAead(name)));
         const refusedToo = ofTls12.includes("ecdhe-ecdsa-aes128-ccm")
