@@ -1,4 +1,4 @@
-/** The documents: what they link to and cite is there, every decision is in the index, every room on the map. */
+/** The documents: what they link to and cite exists, every decision is in the index, every folder on the map. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize, sep } from "node:path";
 import { repositoryRoot } from "./repository.js";
@@ -12,7 +12,7 @@ const known = new Set([...files, ...folders]);
 const names = new Set(files.map((path) => basename(path)));
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 const documents = files.filter((path) => path.endsWith(".md"));
-/** The changelog tells of files as they were. */
+/** The changelog is left out: it names files as they were. */
 const present = documents.filter((path) => path !== "CHANGELOG.md");
 const sources = files.filter((path) => /^(src|ingest|query|store|test|bench)\/.*\.(tsx?|mjs)$/.test(path));
 
@@ -104,7 +104,7 @@ suite("docs", (test) => {
     }
   });
 
-  test("every room is on the map of CONTRIBUTING, and nothing else", () => {
+  test("every folder is on the map of CONTRIBUTING, and nothing else", () => {
     const rooms = sources
       .filter((path) => /^(src|ingest|query|store)\//.test(path))
       .map((path) => `${dirname(path)}/`);
@@ -118,7 +118,7 @@ suite("docs", (test) => {
     assert.equal(
       named.filter((room) => !rooms.includes(room)),
       [],
-      "no such room",
+      "no such folder",
     );
   });
 });

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * Runs a script of the shell once this process has died, however it does, abort and SIGKILL included: the shell waits for
- * the end of a pipe that we hold, out of reach of Ctrl-C and of whoever ends our process group. Returns what lets it go.
+ * Runs a shell script once this process has died, by abort and SIGKILL too: the shell waits for the end of a pipe that
+ * we hold. Ctrl-C and signals to our process group do not reach it. The returned function cancels it.
  */
 export function atDeath(script: string, ...words: readonly string[]): () => void {
   const guard = spawn("/bin/sh", ["-c", `trap "" INT TERM HUP; read _; ${script}`, "guard", ...words], {

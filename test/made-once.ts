@@ -53,7 +53,7 @@ async function claimed(claim: string, lock: string): Promise<boolean> {
   }
 }
 
-/** Runs one step of it, telling every 15 s how far it is; rejects with the end of its output. */
+/** Runs one step of it, and reports its progress every 15 s; rejects with the end of its output. */
 export async function runStep(
   [command, ...args]: readonly [string, ...string[]],
   options: SpawnOptions,

@@ -66,7 +66,7 @@ function testFiles(): string[] {
     .sort(compareFiles);
 }
 
-/** Finds or builds influxd, and finds or fetches Kafka, before any test's clock runs; tells the children what was found. */
+/** Finds or builds influxd and Kafka before any test's clock runs. Returns the environment for the children. */
 async function findTools(): Promise<NodeJS.ProcessEnv> {
   const kafka = await findKafka();
   const withKafka =
@@ -130,7 +130,7 @@ async function runProcess(some: readonly string[]): Promise<void> {
   const seconds = (performance.now() - processBegan) / 1000;
 
   const reports = readReports(reportPath);
-  // Of several files the one that failed ends their process badly; it is no fault of the others.
+  // If one of several files fails, their process ends with an error; that is no failure of the others.
   const isExplained =
     some.length > 1 && reports.some((report) => report.failed > 0 || report.passed + report.skipped === 0);
   const verdicts = some.map((file, i) => judge(file, reports[i], isExplained ? undefined : end));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface SmallDisk {
   readonly path: string;
   resize(bytes: number): void;
-  /** Nothing can be written until the returned function is called. Whoever has files open must have ended. */
+  /** Nothing can be written until the returned function is called. No process may have files open for writing. */
   readOnly(): () => void;
   close(): void;
 }

@@ -242,7 +242,7 @@ suite("structure", (test) => {
     assert.equal(wrong, []);
   });
 
-  test("no two rooms import each other", () => {
+  test("no two folders import each other", () => {
     const roomOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
     const arrows = new Set(
       Object.keys(directions)
@@ -256,7 +256,7 @@ suite("structure", (test) => {
     assert.equal(both, []);
   });
 
-  test("the rooms of src stand one upon the other, without a circle", () => {
+  test("the folders of src form layers, without a cycle", () => {
     const roomOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
     const below = new Map<string, Set<string>>();
     for (const { path, imports } of inFolder("src")) {

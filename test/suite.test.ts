@@ -111,11 +111,11 @@ const traps: readonly Trap[] = [
   {
     title: "an exception outside the test's promise",
     source: inSuite(
-      `test("crashes", () => new Promise(() => setImmediate(() => { throw new Error("thrown aside"); })));`,
+      `test("crashes", () => new Promise(() => setImmediate(() => { throw new Error("thrown elsewhere"); })));`,
     ),
     code: 1,
     last: "0 passed, 1 failed, 0 skipped",
-    says: /thrown aside/,
+    says: /thrown elsewhere/,
   },
   {
     title: "a crash after all tests passed",

@@ -82,7 +82,7 @@ delete process.env.TIDEMARK_TEST_REPORT; // programs that a test starts must not
 
 const plans: Plan[] = [];
 const problems: { readonly file: number; readonly text: string }[] = [];
-/** Of a process that runs several files, the one that is being loaded. */
+/** The file that is being loaded, if the process runs several. */
 let file = 0;
 let filesBegun = 0;
 let waiting: Plan[] = [];
@@ -218,7 +218,7 @@ export function cpuTime(): () => number {
   return () => process.cpuUsage(begun).user / 1000;
 }
 
-/** As `cpuTime`, of the main thread alone where the system tells (Linux): worker threads do not count. */
+/** Like `cpuTime`, but of the main thread only where the system reports it (Linux): worker threads do not count. */
 function mainThreadTime(): () => number {
   const path = `/proc/self/task/${process.pid}/schedstat`;
   if (!existsSync(path)) return cpuTime();
@@ -236,7 +236,7 @@ export function watchTurns(): { stop(): { readonly count: number; readonly longe
     taken = mainThreadTime();
     next = lookNext();
   };
-  // Unreferenced: a turn comes when there is something to do, and the loop does not spin meanwhile.
+  // Unreferenced: a turn comes when there is something to do, and otherwise the loop does not spin.
   const lookNext = (): NodeJS.Immediate => setImmediate(look).unref();
   let next = lookNext();
   return {

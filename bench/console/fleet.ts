@@ -41,7 +41,7 @@ async function benchQuestions(tab: Tab, open: () => Promise<number>): Promise<Fi
     `{ const it = document.querySelector(${JSON.stringify(element)}); it.value = ${JSON.stringify(value)}; it.dispatchEvent(new Event("${event}", { bubbles: true })); }`;
   const before = JSON.stringify(await tab.run(firstName));
   const sorted = await tab.time(
-    // Descending: another first row than that of whoever was seen last.
+    // Descending: the first row differs from that of the device that was seen last.
     set(`select:has(option[value="-deviceName"])`, "-deviceName", "change"),
     `${filled} && ${firstName} !== ${before}`,
   );

@@ -1,4 +1,4 @@
-/** Flows 1 to 3: the login from nothing, from there to the overview, and a deep link once more. */
+/** Flows 1 to 3: the login from nothing, from there to the overview, and a deep link. */
 
 import { takeSession } from "../../test/console/session-cookie.js";
 import type { Figure } from "../report.js";

@@ -35,7 +35,7 @@ const screen = { width: 1440, height: 900 };
 
 export async function openStage(options: BenchOptions, influx?: InfluxTarget): Promise<Stage> {
   const user = { username: "admin", password: "bench-of-the-console" };
-  // Of its own, so that the service comes back where the page expects it.
+  // A fixed port, so that a restarted service is where the page expects it.
   const port = String(await freePort());
   const environment = { ADMIN_PASSWORD: user.password, HTTP_PORT: port };
   const tidemark = await startTidemark({ dir: options.dir, environment, ...(influx && { influx }) });

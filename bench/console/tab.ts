@@ -10,7 +10,7 @@ export interface Frames {
   readonly p50: number;
   readonly p95: number;
   readonly perSecond: number;
-  /** Of tasks that held the page for more than 50 ms. */
+  /** Both figures count only tasks that blocked the page for more than 50 ms. */
   readonly longestTaskMs: number;
   readonly longTasks: number;
 }

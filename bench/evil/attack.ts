@@ -39,7 +39,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 export function createSockets() {
   const open = new Set<Socket>();
   return {
-    /** A connected socket that reads nothing until it is told to; null where it was refused. */
+    /** A connected socket that reads nothing until it is resumed; null where it was refused. */
     connect: (port: number): Promise<Socket | null> =>
       new Promise((resolve) => {
         const socket = connectTcp({ port, host, noDelay: true });
@@ -73,7 +73,7 @@ export interface MqttClient {
   next(kind: Packet["cmd"]): Promise<Packet | null>;
 }
 
-/** Connects as MQTT 5 (or 3.1.1) and reads what comes, unless it is told to pause. */
+/** Connects as MQTT 5 (or 3.1.1) and reads what comes until it is paused. */
 export async function mqttConnect(
   target: Target,
   sockets: ReturnType<typeof createSockets>,

@@ -36,7 +36,7 @@ export interface Felt {
 const publishMs = 10;
 const probeMs = 50;
 
-/** A wait under way: since when, and how long the service had gone without a processor by then. */
+/** A wait under way: since when, and how long the service had gone without a processor at that time. */
 interface Asked {
   readonly at: number;
   readonly starved: number;

@@ -2,7 +2,7 @@ import type { Tidemark } from "../subjects/tidemark.js";
 import type { FleetOfDevices } from "./fleet.js";
 import { yearBefore } from "./history.js";
 
-/** A question of a chart that no engine answers by itself. */
+/** A query of a chart that no engine answers by itself. */
 export interface ChartQuestion {
   readonly name: string;
   /** Rejects when the answer cannot be right. */
@@ -10,7 +10,7 @@ export interface ChartQuestion {
 }
 
 const maxPoints = 2_000;
-/** Of a board: each panel begins a day later than the one before. */
+/** Panels of a board: each begins a day later than the one before. */
 const panels = 20;
 const monthDays = 30;
 const dayMs = 86_400_000;

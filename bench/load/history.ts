@@ -1,6 +1,6 @@
 import type { WindowUnit } from "../../store/series/series.js";
 
-/** One question of a dashboard: a range, and the windows whose means it wants. */
+/** One query of a dashboard: a range, and the windows whose means it wants. */
 export interface Question {
   readonly name: string;
   readonly unit: WindowUnit;

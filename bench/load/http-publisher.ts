@@ -11,7 +11,7 @@ interface HttpPublisherOptions {
   readonly port: number;
   readonly clientId: string;
   readonly credential: Credential | null;
-  /** Of the request's head; a bare server may have another. */
+  /** The path in the request's head; a bare server may have another. */
   readonly path: string;
   readonly kind: RequestKind;
   /** Messages of one request at most. */

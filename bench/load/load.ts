@@ -24,7 +24,7 @@ export interface LoadOptions {
   readonly topic?: string;
   /** By which they send; absent: MQTT. */
   readonly protocol?: "http" | "ws";
-  /** Of HTTP: what requests hold, and their path. */
+  /** Only for HTTP: what the requests carry, and their path. */
   readonly requests?: { readonly kind: RequestKind; readonly path: string };
   /** Each message carries its own time in microseconds. */
   readonly clientTimes?: boolean;

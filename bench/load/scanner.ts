@@ -36,7 +36,7 @@ export function createScanner(events: ScannerEvents): (chunk: Buffer) => void {
   };
 }
 
-/** Of a whole PUBLISH: it stands after the topic. */
+/** Takes a whole PUBLISH: the packet id comes after the topic. */
 function packetIDOf(bytes: Buffer, at: number): number | null {
   if ((bytes.readUInt8(at) & 0x06) === 0) return null;
   let topicAt = at + 2;

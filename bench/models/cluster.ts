@@ -5,7 +5,7 @@
  * processor, everything else is spread over all; the network is no limit.
  */
 
-/** Of one machine or thread. */
+/** What one machine or thread spends. */
 export interface Cost {
   /** Processors that are busy with work that does not grow with messages: timers, frames that go out anyway. */
   readonly base: number;
@@ -17,7 +17,7 @@ export interface ClusterCosts {
   /** A node, for messages of the devices that it keeps. */
   readonly node: Cost;
   readonly mainThread: Cost;
-  /** Of one more node on the way, per message: at both nodes together. */
+  /** What one more node on the way costs per message, at both nodes together. */
   readonly hop: { readonly node: number; readonly mainThread: number };
   /** A broker, for each message of the cluster where there are three. */
   readonly broker: Cost;
@@ -31,7 +31,7 @@ export interface Machines {
   readonly nodes: number;
   readonly brokers: number;
   readonly influxes: number;
-  /** Of each machine. */
+  /** Processors of each machine. */
   readonly processors: number;
 }
 
@@ -43,9 +43,9 @@ interface Carried {
 }
 
 /**
- * Of a processor. What comes at random to a server that is busy for this share of its time waits share / (2 (1 − share))
- * of a service time in the mean (M/D/1, Pollaczek and Khinchine): 0.75 at 0.6, 2 at 0.8, 4.5 at 0.9. And with one
- * machine of three away, 0.6 becomes 0.9.
+ * How busy a processor may be. Random arrivals at a server that is busy for this share of its time wait
+ * share / (2 (1 − share)) service times in the mean (M/D/1, Pollaczek and Khinchine): 0.75 at 0.6, 2 at 0.8, 4.5 at
+ * 0.9. With one machine of three away, 0.6 becomes 0.9.
  */
 const busyShareMax = 0.6;
 
@@ -67,7 +67,7 @@ export function carriedBy(costs: ClusterCosts, machines: Machines): Carried {
 }
 
 function perMachine({ base, perMessage }: Cost, processors: number): number {
-  // Less than a short run can tell: it is not what others wait for.
+  // The cost is too small for a short run to measure, so this part is no bottleneck.
   if (perMessage <= 0) return Number.POSITIVE_INFINITY;
   return Math.max(0, (processors * busyShareMax - base) * 1e6) / perMessage;
 }

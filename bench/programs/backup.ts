@@ -1,4 +1,4 @@
-/** What a backup costs those who publish meanwhile: the same load with and without one under way. */
+/** What a backup costs clients that publish at the same time: the same load with and without one under way. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm } from "node:fs/promises";

@@ -16,7 +16,7 @@ const messagesPerSecond = 20;
 const sampleMs = 10_000;
 /** Share of the run that is left out of the slope. */
 const settlingShare = 0.25;
-/** The first node is never killed: its memory tells. */
+/** The first node is never killed, so that its memory can be followed over the whole run. */
 const spared = 0;
 const killed = [1, 2] as const;
 const kills: readonly BreakName[] = ["node killed", "broker killed", "node replaced"];

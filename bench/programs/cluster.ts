@@ -1,4 +1,4 @@
-/** What it costs a device that a cluster's balancer has brought to another node than its keeper. */
+/** What it costs when the balancer connects a device to a node that does not own its shard. */
 import { points, provision, writeCredentials } from "../load/fleet.js";
 import { startGenerator } from "../load/generator.js";
 import type { LoadOptions } from "../load/load.js";
@@ -17,10 +17,10 @@ const ways: Readonly<Record<string, Way>> = {
   "50x50": { connections: 50, inflight: 50 },
   "HTTP, 128x1": { connections: 128, inflight: 1, protocol: "http" },
 };
-/** Of two nodes each keeps half. */
+/** Each of the two nodes owns half of them. */
 const devices = 1000;
 
-/** Journal and acknowledge only: the way to the keeper is what is measured. */
+/** Messages are only journalled and acknowledged, so that the way to the owner is what is measured. */
 export async function benchCluster(options: BenchOptions): Promise<Figure[]> {
   const nodes = await startTwoNodes(options.dir);
   const [keeper] = nodes;

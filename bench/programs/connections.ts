@@ -11,7 +11,7 @@ import { fillRegistry, writeRegistryCredentials } from "../subjects/registry.js"
 import { startTidemark, type Tidemark } from "../subjects/tidemark.js";
 import { serverCertificate } from "./handshakes.js";
 
-/** Of these, one process has TCP's beside its own; TLS and WebSocket hold more each and need fewer to show it. */
+/** One process can open so many over TCP besides its own. TLS and WebSocket take more memory each, so fewer show it. */
 const connectionsOf: Readonly<Record<Layer, number>> = { tcp: 10_000, tls: 1_000, ws: 2_000 };
 const quickShare = 0.1;
 const listenerOf: Readonly<Record<Layer, string>> = { tcp: "mqtt", tls: "mqtts", ws: "ws" };

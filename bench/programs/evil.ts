@@ -128,7 +128,7 @@ function watchMemory(service: Tidemark) {
     try {
       peak = Math.max(peak, rssMB(service.pid()));
     } catch {
-      // It has ended; whoever asks it next says so.
+      // The process has ended; the next request to it fails and reports that.
     }
   }, rssMs);
   return {

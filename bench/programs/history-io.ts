@@ -21,8 +21,8 @@ const targets = { import: 150_000, export: 300_000, memory: 200, ofBare: 0.5 } a
 const sampleMs = 50;
 
 /**
- * A file of points in, by its rows in time order, and out again: points a second, memory over the idle process at
- * a tenth of the points and at all of them, and how long whoever else asks has to wait meanwhile.
+ * Imports a file of points with rows in time order and exports it again: points a second, memory over the idle
+ * process at a tenth of the points and at all of them, and how long other requests wait during that time.
  */
 export async function benchHistoryIO(options: BenchOptions): Promise<Figure[]> {
   const sizes = options.quick ? quick : full;

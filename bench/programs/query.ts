@@ -12,7 +12,7 @@ import { type Figure, progress } from "../report.js";
 import { startTidemark, type Tidemark, type TidemarkOptions } from "../subjects/tidemark.js";
 
 type Means = (number | null)[];
-/** Answers a question; what it takes is timed. */
+/** Answers a query; its duration is measured. */
 type Ask = (question: Question) => Promise<Means>;
 
 interface Pair {

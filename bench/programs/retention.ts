@@ -83,7 +83,7 @@ interface Written {
   readonly longestMs: number;
 }
 
-/** Writes points of all series in time order, beyond the limit, until told to end. */
+/** Writes points of all series in time order, beyond the limit, until it is ended. */
 function createWriter(store: SeriesStore) {
   let n = 0;
   const next = (): Point[] =>

@@ -35,7 +35,7 @@ const clusters: readonly Machines[] = [
 ];
 
 export async function benchSizing(options: BenchOptions): Promise<Figure[]> {
-  progress("sizing: the keeper, the brokers, InfluxDB");
+  progress("sizing: the owner, the brokers, InfluxDB");
   const kept = await costsOfParts(options);
   progress("sizing: the way by another node");
   const costs: ClusterCosts = { ...kept, hop: await costOfHop(options) };
@@ -127,7 +127,7 @@ async function costsOfParts(options: BenchOptions): Promise<Omit<ClusterCosts, "
   }
 }
 
-/** At both nodes together, beyond what the keeper alone takes. */
+/** Measures both nodes together, beyond what the owner alone takes. */
 async function costOfHop(options: BenchOptions): Promise<ClusterCosts["hop"]> {
   const nodes = await startTwoNodes(options.dir);
   const [keeper, other] = nodes;
@@ -149,7 +149,7 @@ async function costOfHop(options: BenchOptions): Promise<ClusterCosts["hop"]> {
   return { mainThread: mainBy.perMessage - main.perMessage, node: allBy.perMessage - all.perMessage };
 }
 
-/** Of one row each, one after the other, into a file that processes share. */
+/** Counts writes of one row each, one after the other, into a file that processes share. */
 async function metadataWrites({ dir, seconds }: BenchOptions): Promise<number> {
   const db = await openDb({ url: pathToFileURL(join(dir, "writes.db")).href, shared: true });
   const upsert = `insert into cluster_node (number, owner, beat, leaving) values (1, 'bench', 0, 0)

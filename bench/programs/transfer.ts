@@ -16,8 +16,8 @@ const formatNames = ["csv", "xlsx"] as const;
 const targets = { import: 60, export: 30, memory: 300 } as const;
 
 /**
- * Import and export of 100,000 devices: seconds, memory over the idle process, and how long whoever else asks has
- * to wait meanwhile; against bare inserts of such rows and the bare writing of the same bytes.
+ * Import and export of 100,000 devices: seconds, memory over the idle process, and how long other requests wait
+ * during that time; compared with bare inserts of such rows and the bare writing of the same bytes.
  */
 export async function benchTransfer(options: BenchOptions): Promise<Figure[]> {
   const count = options.quick ? devicesQuick : devicesFull;

@@ -32,7 +32,7 @@ export interface Scene {
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Of the devices: so many stay connected, so many have been. */
+/** The shares of the devices that stay connected, and that were connected at some time. */
 const [connectedPart, seenPart] = [0.6, 0.9];
 /** From 0 to 1, the same for devices of every product. */
 const placeOf = (n: number): number => (Math.floor(n / productKinds.length) * 0.07) % 1;
@@ -97,7 +97,7 @@ async function makeDashboards(
   };
 }
 
-/** Groups with members, people, a policy, a certificate, who is told of alerts, a gateway, a stream, tenants. */
+/** Groups with members, people, a policy, a certificate, receivers of alerts, a gateway, a stream, tenants. */
 async function makeOthers(
   client: DemoClient,
   products: readonly FleetProduct[],

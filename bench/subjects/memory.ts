@@ -4,7 +4,7 @@ import { type Child, pathOf } from "./child.js";
 export interface Memory {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Buffers and what OpenSSL and libuv keep for JavaScript objects, as far as they tell. */
+  /** Buffers, and what OpenSSL and libuv report that they keep for JavaScript objects. */
   readonly external: number;
 }
 

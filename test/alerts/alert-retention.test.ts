@@ -67,7 +67,7 @@ suite("retention of alerts", (test) => {
     await alert(0, 800, null);
     await alert(0, 700, 3);
     await alert(1, 600);
-    // Of points that came late: it ended long ago, by their times.
+    // An alert of points that came late: by their times it ended long ago.
     await alert(0, 5, 400);
     await alert(0, 4);
     await createAlertRetention(db, { days: 30, rowsMax: 1000, now: () => now, log })();

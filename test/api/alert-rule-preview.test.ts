@@ -126,7 +126,7 @@ worldSuites("an alert rule tried before it is saved", (test, world) => {
     ]);
   });
 
-  test("it tells a thousand alerts, and where the next would have begun", async () => {
+  test("it returns a thousand alerts, and where the next would have begun", async () => {
     const other = await makeDevice(world, product, { deviceID: `\u{1f600}'"${"y".repeat(60)}` });
     const many = Array.from({ length: 2500 }, (_, i) => ({ time: startMs + i * 1000, temp: i % 2 }));
     await world.publish(other, ...Array.from({ length: 5 }, (_, i) => many.slice(i * 500, i * 500 + 500)));
@@ -141,7 +141,7 @@ worldSuites("an alert rule tried before it is saved", (test, world) => {
     assert.equal([rest.spans.length, rest.isTruncated], [250, false]);
   });
 
-  test("what is wrong is told as saving would tell it", async () => {
+  test("errors are reported as saving would report them", async () => {
     const wrong: readonly (readonly [fields: object, field: string])[] = [
       [{ condition: "dataPoint >" }, "condition"],
       [{ condition: "nothing > 1" }, "condition"],

@@ -11,7 +11,7 @@ const keys = [
 
 worldSuite("alert rules", (test, world) => {
   let shared: Rec | undefined;
-  /** Of one product, each of its own: there may be so many rules of each. */
+  /** Each rule gets a new data point of one product, since the number of rules of a data point is limited. */
   const point = async (): Promise<Rec> => {
     shared ??= await makeProduct(world);
     return makeDataPoint(world, shared);

@@ -290,7 +290,7 @@ backupSuite("backups", (test, world, dir) => {
     for (const name of names) await world.call("DELETE", `${path}/${name}`);
   });
 
-  test("a folder that disappears is told in words, not made again, and taken when it is back", async () => {
+  test("a folder that disappears is reported in words, not made again, and used when it is back", async () => {
     const away = `${dir}.away`;
     await rename(dir, away);
     const listed = await world.call("GET", path);
@@ -398,20 +398,20 @@ if ("reason" in disk) {
     "backups on a full disk",
     (test, world) => {
       test.after(() => disk.close());
-      test("is told before anything is copied, and in its midst; nothing stays, and the service goes on", async () => {
+      test("is reported before anything is copied, and during the copy; nothing stays, and the service goes on", async () => {
         const early = await ended(world, await world.call("POST", path));
         assert.is(early.state, "FAILURE");
         assert.match(String(early.msg), /has \d+ bytes free, and the backup may need \d+/);
         disk.resize(200 * 2 ** 20);
         await addBallast(world, 80 * megabyte);
         const begun = await world.call("POST", path);
-        // Room has been looked for once something stands in its folder.
+        // Once the folder contains something, the free space has been checked.
         const copied = () => readdir(disk.path, { recursive: true });
         await until(async () => (await copied()).some((name) => name.includes("/")), {
           what: "a first copy",
         });
         const { bavail, bsize } = await statfs(disk.path);
-        // The backup writes meanwhile, so that not all of it may find room.
+        // The backup writes at the same time, so the disk may be full before all of this is written.
         await writeFile(join(disk.path, "filler"), Buffer.alloc(bavail * bsize)).catch(() => undefined);
         const { state, msg } = await ended(world, begun);
         assert.is(state, "FAILURE");

@@ -19,7 +19,7 @@ worldSuite("broker info", (test, world) => {
 worldSuite(
   "broker info of a public host",
   (test, world) => {
-    test("devices are told the public name, and null for what is off", async () => {
+    test("devices receive the public name, and null for what is off", async () => {
       assert.is((await world.call("GET", path)).record.mqttBroker, null);
     });
   },

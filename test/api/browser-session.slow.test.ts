@@ -271,7 +271,7 @@ worldSuite(
       assert.is(status, 401);
     });
 
-    test("a trusted proxy tells whether its client's connection is one of TLS", async () => {
+    test("a trusted proxy says whether its client's connection uses TLS", async () => {
       for (const [proto, isSecure] of [
         ["https", true],
         ["http", false],

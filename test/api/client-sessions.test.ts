@@ -115,7 +115,7 @@ worldSuite("sessions of devices", (test, world) => {
     );
   });
 
-  test("protocols are told, the connected ones first; gateways have sessions too", async () => {
+  test("protocols are listed, the connected ones first; gateways have sessions too", async () => {
     const gateway = await makeGateway(world, product);
     await leave(gateway, "a-left");
     const five = await connectAsync(world.mqtt, {

@@ -80,7 +80,7 @@ worldSuite("a wall clock that is reset", (test, world) => {
 });
 
 suite("the clock's watch", (test) => {
-  test("tells each jump once with its size, and nothing of a clock that is kept right", () => {
+  test("reports each jump once with its size, and nothing about a clock that is kept right", () => {
     const clock = createStillClock();
     const lines: { level: string; jumpMs: number }[] = [];
     const told: string[] = [];
@@ -156,7 +156,7 @@ suite("credentials and a clock that is reset", (test) => {
     await rejects(() => authenticator.caller(header, "here"), /credentials/);
   });
 
-  test("a wait for guessing lasts as long as it was told", () => {
+  test("a wait for guessing lasts as long as the answer said", () => {
     const clock = createStillClock();
     const backOff = createGuessBackOff(clock.monotonic, 1);
     backOff.attempt("here", "a");

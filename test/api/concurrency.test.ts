@@ -182,7 +182,7 @@ function binding(path: string, needed: Rec, list: string, body: Body): Race {
 worldSuite("concurrent requests", (test, world) => {
   for (const [name, prepare] of Object.entries(uniques)) {
     const path = api(name.replaceAll("?", ""));
-    test(`of parallel creates at ${path} alike in one field exactly one wins (${name})`, async () => {
+    test(`exactly one of parallel creates at ${path} that share a field wins (${name})`, async () => {
       const [field, body] = await prepare(world);
       const replies = await Promise.all(
         Array.from({ length: atOnce }, () => world.call("POST", path, body())),

@@ -190,7 +190,7 @@ suite("remembered credentials", (test) => {
     assert.is(
       late.status,
       "rejected",
-      "whoever comes after it was taken back does not come in with those before",
+      "a caller that comes after it was withdrawn does not get in with earlier callers",
     );
     assert.equal(
       settled.map(({ status }) => status),

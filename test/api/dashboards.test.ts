@@ -60,7 +60,7 @@ worldSuite("dashboards", (test, world) => {
     assert.equal(await versions(made), [3, 2, 1]);
   });
 
-  test("of edits that come together one is made, and the others are told", async () => {
+  test("one of several simultaneous edits is made, and the others are refused", async () => {
     const made = await make();
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) => edit(made, { version: 1, document: note(`n${i}`) })),

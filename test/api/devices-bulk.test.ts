@@ -75,7 +75,7 @@ worldSuite("an action on many devices", (test, world) => {
     assert.equal([all.total, all.done], [1000, 1000]);
   });
 
-  test("whom nobody reaches is told, with the reason", async () => {
+  test("devices that nobody can reach are reported with the reason", async () => {
     const devices = await makeMany(3);
     const { errors, ...counts } = await outcome({ ids: idsOf(devices), action: "command", payload: "x" });
     assert.equal(counts, { total: 3, done: 0, failed: 3 });

@@ -17,7 +17,7 @@ worldSuite("devices, two requests at once", (test, world) => {
   const codes = (replies: readonly Reply[]) => replies.map(({ status }) => status).sort();
   const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
 
-  test("of parallel creates with one modBusIndex below one parent exactly one wins", async () => {
+  test("exactly one of parallel creates with one modBusIndex below one parent wins", async () => {
     const bus = await makeProduct(world, { cloudProtocol: modbus });
     const gateway = await makeGateway(world, bus);
     const parent = await makeDevice(world, bus, { modBusIndex: 200 });

@@ -93,7 +93,7 @@ suite("event stream", (test) => {
 });
 
 suite("pacer", (test) => {
-  test("many works at once end in order and leave room for others between slices", async () => {
+  test("many works at once end in order and let others run between slices", async () => {
     const paced = createPacer(2);
     const done: number[] = [];
     let turns = 0;

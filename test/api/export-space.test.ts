@@ -56,7 +56,7 @@ worldSuite("disk space of device transfers", (test, world) => {
       assert.is(space.held(2), 0);
     }));
 
-  test("without room an export fails, says why, and leaves neither file nor bytes", () =>
+  test("without space an export fails, says why, and leaves neither file nor bytes", () =>
     withTempDir(async (dir) => {
       const none = createDiskSpace(dir, async () => 0);
       const full = await run(kinds().export, dir, none, exporting);
@@ -96,7 +96,7 @@ worldSuite("disk space of device transfers", (test, world) => {
       assert.equal([await readdir(dir), space.held(1)], [[], 0]);
     }));
 
-  test("an import without room for its list of errors still says what is wrong", () =>
+  test("an import without space for its list of errors still says what is wrong", () =>
     withTempDir(async (dir) => {
       const space = createDiskSpace(dir, async () => 0);
       const row = columnNames.map((name) => (name === "deviceName" ? "of no product" : ""));

@@ -402,7 +402,7 @@ worldSuite("frame", (test, world) => {
     for (const path of paths) {
       await Promise.all(
         broken.map(async (body) => {
-          // Whoever logs in has shown nothing yet, and may send less.
+          // A client that logs in is not authenticated yet, and may send less.
           const code = path === "login" && body === deepJson ? "PAYLOAD_TOO_LARGE" : "BAD_REQUEST";
           refused(await world.call("POST", `/api/v1/${path}`, body), code);
         }),

@@ -143,7 +143,7 @@ worldSuite("group members", (test, world) => {
       refused(await world.call("POST", pathOf(group), body), "BAD_REQUEST");
   });
 
-  test("of parallel joins and leaves each pair is there once, and leaves once", async () => {
+  test("each pair of parallel joins and leaves is there once, and leaves once", async () => {
     const owner = await product();
     const group = await makeGroup(world, owner);
     const devices = await Promise.all(Array.from({ length: 6 }, () => makeDevice(world, owner)));

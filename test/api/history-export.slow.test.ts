@@ -150,7 +150,7 @@ worldSuite("export of history", (test, world) => {
     assert.ok(gunzipSync !== undefined);
   });
 
-  test("JSON stays the answer unless rows are preferred; what is wrong is told", async () => {
+  test("JSON stays the answer unless rows are preferred; errors are reported", async () => {
     const get = (query: string, Accept: string) =>
       world.call("GET", `/api/v1/original_data?${query}`, undefined, { headers: { Accept } });
     for (const accept of ["*/*", "application/json", "text/csv;q=0.5, application/json"]) {

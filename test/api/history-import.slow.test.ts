@@ -194,7 +194,7 @@ worldSuite("import of history", (test, world) => {
     );
   });
 
-  test("bad rows are told by their line, the others are stored, and a file lists all", async () => {
+  test("bad rows are reported by their line, the others are stored, and a file lists all", async () => {
     const foreign = await world.otherTenant();
     const theirs = await makeDevice(
       { ...world, make: (path, body) => world.make(path, body, { key: foreign }) },

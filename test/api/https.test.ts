@@ -80,7 +80,7 @@ worldSuite(
       assert.is((await eventsOf(world, device)).length, 1);
     });
 
-    test("a device proves itself by its certificate, and by nothing else", async () => {
+    test("a device is authenticated by its certificate, and by nothing else", async () => {
       const secured = await makeDevice(world, product, { authType: 2 });
       const own = await issued(world, "over https");
       await world.call("POST", `/api/v1/devices/${secured.id}/certs`, { ids: [own.id] });

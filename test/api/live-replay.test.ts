@@ -48,7 +48,7 @@ const full = ({ kind }: SeriesRef, newest: number, text = "x"): Columns => {
     : { kind, times, values: new Float64Array(newest) };
 };
 
-suite("what a live feed is told from the store", (test) => {
+suite("events that a live feed gets from the store", (test) => {
   test("numbers are asked for in one question, texts some at a time, within the bounds together", async () => {
     const { deps, questions } = storeOf([...pointsOf(180, numberType), ...pointsOf(40, textType)], full);
     const { events, untold } = await newestSince(deps, device, 41, stays());
@@ -82,7 +82,7 @@ suite("what a live feed is told from the store", (test) => {
     assert.ok(events.length > 5000 && events.length <= 10_000, `${events.length} events`);
   });
 
-  test("texts end by their bytes, the newest is told however long it is", async () => {
+  test("texts are bounded by their bytes, the newest is sent however long it is", async () => {
     const long = "x".repeat(60_000);
     const { deps } = storeOf(pointsOf(40, textType), (ref) => full(ref, 3, long));
     const { events } = await newestSince(deps, device, 0, stays());
@@ -101,7 +101,7 @@ suite("what a live feed is told from the store", (test) => {
     assert.is(questions.length, 3);
   });
 
-  test("goes on without what the store cannot tell", async () => {
+  test("goes on without points that the store cannot read", async () => {
     const { deps } = storeOf(pointsOf(4, numberType), (ref, newest) =>
       ref.field.endsWith("2") ? new StoreError("MISMATCH", "held as text") : full(ref, Math.min(newest, 5)),
     );

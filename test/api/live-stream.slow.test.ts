@@ -71,7 +71,7 @@ worldSuite("live stream of a tenant", (test, world) => {
 
   test("alerts that begin and end, by a value and by hand, and commands with their receipts", async () => {
     const { device } = await station();
-    // Those of other tests may be told a little later than they are written.
+    // Events of other tests may arrive a little later than they are written.
     const own = encodeURIComponent(String(device.deviceID));
     const stream = await listen(world, `topics=alerts,commands&deviceID=${own}`);
     await arrived(stream, "hello", 1);
@@ -103,7 +103,7 @@ worldSuite("live stream of a tenant", (test, world) => {
     stream.close();
   });
 
-  test("of many messages fifty a second are told, and how many were not", async () => {
+  test("fifty of many messages a second are sent, and the number of those that were not", async () => {
     const { device } = await station();
     const stream = await listen(world, "topics=messages");
     await arrived(stream, "hello", 1);
@@ -187,7 +187,7 @@ worldSuite("live stream of a tenant", (test, world) => {
     stream.close();
   });
 
-  test("nothing of another tenant is told", async () => {
+  test("nothing of another tenant is sent", async () => {
     const { device, other } = await station();
     const key = await world.otherTenant();
     const theirs = await listen(world, "topics=messages,presence,alerts,commands", { key });
@@ -250,7 +250,7 @@ worldSuite("live stream of a tenant", (test, world) => {
     for (const one of [ours, theirs]) one.close();
   });
 
-  test("what is wrong with the question is told; HEAD opens nothing", async () => {
+  test("errors in the query are reported; HEAD opens nothing", async () => {
     const { other } = await station();
     const wrong: readonly (readonly [query: string, field: string])[] = [
       ["topics=all", "topics"],
@@ -280,7 +280,7 @@ worldSuite("live stream of a tenant", (test, world) => {
         next.close();
         return next.status === 200;
       },
-      { what: "room again" },
+      { what: "a free place again" },
     );
   });
 });

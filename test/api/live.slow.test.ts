@@ -52,7 +52,7 @@ worldSuite("live feed of a device", (test, world) => {
     return { product, device: await makeDevice(world, product), other: await makeDevice(world, product) };
   }
 
-  test("tells each new point of the device in its own form, with the time as asked", async () => {
+  test("sends each new point of the device in its own form, with the time as requested", async () => {
     const { product, device, other } = await station();
     await world.publish(device, { temp: 0 });
     const feed = await listen(world, device);
@@ -116,7 +116,7 @@ worldSuite("live feed of a device", (test, world) => {
     }
   });
 
-  test("is for who may read the device, and what is wrong is told", async () => {
+  test("is for callers who may read the device, and errors are reported", async () => {
     const { device } = await station();
     const path = `/api/v1/devices/${device.id}/live`;
     refused(await world.call("GET", path, undefined, { key: null }), "AUTH_FAILED");
@@ -132,7 +132,7 @@ worldSuite("live feed of a device", (test, world) => {
     viewer.close();
   });
 
-  test("a key that is withdrawn ends its feed, however much there is to tell", async () => {
+  test("a key that is withdrawn ends its feed, however much there is to send", async () => {
     const { device } = await station();
     const made = await world.make("/api/v1/api_keys", { name: "wall", role: "viewer" });
     const feed = await listen(world, device, { key: `${made.appID}:${made.appSecret}` });
@@ -149,7 +149,7 @@ worldSuite("live feed of a device", (test, world) => {
     assert.ok(feed.events.length > 3, `${feed.events.length} events`);
   });
 
-  test("a client that leaves makes room: a thousand come and go", async () => {
+  test("a client that leaves frees its place: a thousand come and go", async () => {
     const { device } = await station();
     for (let round = 0; round < 30; round++) {
       const feeds = await Promise.all(Array.from({ length: 40 }, () => listen(world, device)));
@@ -181,7 +181,7 @@ worldSuite("live feed of a device", (test, world) => {
     again.close();
   });
 
-  test("of what is stored no more is sent again than a feed may hold, the newest", async () => {
+  test("no more stored points are sent again than a feed may hold, the newest ones", async () => {
     const { device } = await station();
     const notes = Array.from({ length: 100 }, (_, i) => `${i} ${"x".repeat(30_000)}`);
     await world.publish(device, ...notes.map((note, i) => ({ note, temp: i, time: 1_700_000_000 + i })));
@@ -214,8 +214,8 @@ worldSuite("live feed of a device", (test, world) => {
     const sockets = await Promise.all(Array.from({ length: 6 }, () => paused(device)));
     const note = "x".repeat(60_000);
     let most = 0;
-    // A third of what the device may hold at once: whoever takes what comes does not fall behind, however busy the
-    // machine is, so that all of these end because their connections are full.
+    // A third of what the device may hold at once: a client that reads does not fall behind, however busy the machine
+    // is, so all of these end because their connections are full.
     for (let round = 0; round < 100 && (await gauge(letGo)) < endedBefore + 6; round++) {
       await world.publish(
         device,
@@ -237,7 +237,7 @@ worldSuite("live feed of a device", (test, world) => {
       socket.on("data", (bytes) => tails.set(socket, bytes.toString("latin1"))).resume();
     await until(() => sockets.every((socket) => socket.closed), { what: "the connections to end" });
     const whole = [...tails.values()].filter((tail) => tail.endsWith("0\r\n\r\n"));
-    assert.equal(whole, [], "broken off, not told to the end");
+    assert.equal(whole, [], "broken off, not sent to the end");
   });
 
   /** A client of the feed that reads its first line and then no more. */

@@ -98,7 +98,7 @@ suite("map tiles: what is kept", (test) => {
 });
 
 worldSuite("map tiles: no tile server", (test, world) => {
-  test("there are no tiles, and nobody is told of any", async () => {
+  test("there are no tiles, and no answer mentions any", async () => {
     refused(await world.call("GET", `${path}/0/0/0`), "DATA_NOT_FOUND");
     assert.is((await world.call("GET", "/api/v1/me")).record.mapTiles, null);
   });
@@ -126,7 +126,7 @@ worldSuite(
       assert.not.match(reply.text, /secret/);
     };
 
-    test("a tile is handed on as it is, once fetched from memory; its source is told", async () => {
+    test("a tile is handed on as it is, once fetched from memory; its source is named", async () => {
       server.answer = (response) =>
         response
           .writeHead(200, {
@@ -153,7 +153,7 @@ worldSuite(
       assert.equal(mapTiles, { attribution: server.attribution, dark: "invert" });
     });
 
-    test("whoever may read may see it, nobody else; the server hears nothing of who asks", async () => {
+    test("callers who may read may see it, nobody else; the tile server learns nothing about the caller", async () => {
       let heard: object = {};
       server.answer = (response, request) => {
         heard = request.headers;

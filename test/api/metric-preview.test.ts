@@ -67,7 +67,7 @@ worldSuites("a metric tried before it is saved", (test, world) => {
     }
   });
 
-  test("what is wrong with it is told as saving would tell it", async () => {
+  test("its errors are reported as saving would report them", async () => {
     const wrong: readonly (readonly [fields: object, field: string])[] = [
       [{ expressions: "temp +" }, "expressions"],
       [{ expressions: "nothing * 2" }, "expressions"],

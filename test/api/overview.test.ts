@@ -145,7 +145,7 @@ worldSuite("overview", (test, world) => {
     await raw.cut();
   });
 
-  test("refusals of policies and of what is too long are told, to their tenant alone", async () => {
+  test("refusals by policies and by length are shown, to their tenant alone", async () => {
     const product = await makeProduct(world);
     const device = await makeDevice(world, product);
     const policy = await makePolicy(world, { topic: "secret/#", access: 2, allow: 0 });
@@ -169,7 +169,7 @@ worldSuite("overview", (test, world) => {
     await client.endAsync();
   });
 
-  test("commits and the event loop are told of the last minutes, and reading takes nothing from another", async () => {
+  test("commits and the event loop are shown for the last minutes, and one reader takes nothing from another", async () => {
     const device = await makeDevice(world, await makeProduct(world));
     await world.publish(device, { t: 1 });
     await world.settled();

@@ -80,7 +80,7 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
       const answers = new Set<unknown>();
       for (let i = 0; i < 15; i++) answers.add(await publish(device, large));
       assert.equal([...answers], ["successful"]);
-      assert.is(await publish(device, large), "failed", "no room");
+      assert.is(await publish(device, large), "failed", "no capacity");
     };
     await fill();
     await raw.cut();
@@ -119,7 +119,7 @@ worldSuite("device_publish to sessions, by rules and through carriers", (test, w
     await raw.cut();
   });
 
-  test("MQTT 5 is told how long it is of use", async () => {
+  test("MQTT 5 receives how long it is of use", async () => {
     const device = await makeDevice(world, product);
     const raw = await rawClient(world.mqtt, 5);
     raw.send(connectPacket(device, { protocolVersion: 5 }));

@@ -162,7 +162,7 @@ worldSuite("device_publish", (test, world) => {
     await client.endAsync();
   });
 
-  test("of two clients of a device the first PUBACK counts; both get it", async () => {
+  test("the first PUBACK of a device's two clients counts; both get it", async () => {
     const [one, two] = [
       await rawConnected(world.mqtt, device, { clientId: "one" }),
       await rawConnected(world.mqtt, device, { clientId: "two" }),
@@ -272,7 +272,7 @@ worldSuite("group_publish", (test, world) => {
   const logsOf = async (device: Rec) =>
     (await world.call("GET", `/api/v1/devices/${device.id}/control_logs`)).page.items;
 
-  test("a message a member; whoever is not there has failed", async () => {
+  test("each member gets a message; those that are not there have failed", async () => {
     const { group, members } = await withMembers(3);
     const clients = [];
     const got: string[] = [];

@@ -103,7 +103,7 @@ worldSuites("kept messages decoded again", (test, world) => {
     assert.equal(await redecode(), { messages_num: 40, points_num: 5000 });
   });
 
-  test("what is wrong is told", async () => {
+  test("errors are reported", async () => {
     const path = `/api/v1/devices/${device.id}/redecode`;
     refused(await world.call("POST", path, {}), "PARAMETER_INVALID", "startTime");
     refused(await world.call("POST", path, { ...since, dryRun: "yes" }), "PARAMETER_INVALID", "dryRun");

@@ -105,7 +105,7 @@ worldSuites("a deviceID whose points are being removed", (test, world) => {
 });
 
 worldSuite("many deleted devices", (test, world) => {
-  test("come free together, and the metrics tell how many", async () => {
+  test("come free together, and the metrics show how many", async () => {
     const product = await makeProduct(world);
     const made = await Promise.all(Array.from({ length: 300 }, () => makeDevice(world, product)));
     await makeGateway(world, product);

@@ -2,7 +2,7 @@ import { createRequestScheduler } from "../../src/server/request-scheduler.js";
 import { sliceMs } from "../../store/lib/scheduling.js";
 import { assert, suite, until } from "../suite.js";
 
-/** Like messages that come meanwhile: as often as the loop turns. */
+/** Like messages that come at the same time: as often as the loop turns. */
 const eachTurn = (action: () => void): (() => void) => {
   let next = setImmediate(function again() {
     action();

@@ -94,7 +94,7 @@ export function testResource(test: Test, world: World, resource: Resource): void
     assert.ok(Object.keys(failure.errors).length > 0, "every missing field is named at once");
   });
 
-  test("of parallel creates of one name exactly one wins", async () => {
+  test("exactly one of parallel creates of one name wins", async () => {
     if (resource.unique === null) return;
     const field = resource.unique ?? name;
     const taken = (await resource.body())[field];

@@ -1,4 +1,4 @@
-/** What answers hold together: whoever does not read leaves the others their part. */
+/** The memory that all answers hold together: clients that do not read leave the others their share. */
 import { connect, type Socket } from "node:net";
 import { ApiError } from "../../src/http/errors.js";
 import { createResponseBudget, heldBody, smallAnswerBytes } from "../../src/http/response-budget.js";
@@ -36,7 +36,7 @@ suite("memory for answers", (test) => {
     assert.is(meter.answerBytes, 0);
   });
 
-  test("who waits is let in when there is room, and forgotten when it has left", async () => {
+  test("a waiting caller is admitted when there is capacity, and forgotten when it has left", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createResponseBudget(128 * MiB, meter, 60_000);
     const first = room.open(1, never);
@@ -125,7 +125,7 @@ suite("memory for answers", (test) => {
     assert.is(made, 51);
   });
 
-  test("while an answer waits for room others are made; one under way does not wait for those that hold nothing", async () => {
+  test("while an answer waits for capacity others are made; one under way does not wait for those that hold nothing", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createResponseBudget(128 * MiB, meter, 60_000);
     const unread = room.open(1, never);
@@ -160,7 +160,7 @@ suite("memory for answers", (test) => {
     assert.is(meter.answerBytes, 0);
   });
 
-  test("what has been written is told without room for it, and counted", async () => {
+  test("an answer about written messages is sent without capacity, and counted", async () => {
     const meter = { answerBytes: 0, answersRefused: 0 };
     const room = createResponseBudget(128 * MiB, meter, 1);
     const unread = room.open(1, never);

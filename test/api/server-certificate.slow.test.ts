@@ -68,7 +68,7 @@ suite("server certificate", (test) => {
       await db.close();
     }));
 
-  test("a damaged file is replaced, and that is told", () =>
+  test("a damaged file is replaced, and that is logged", () =>
     withTempDir(async (dir) => {
       const { db, certificate, faults } = await setUp(dir);
       const path = join(dir, "server-certificate.json");

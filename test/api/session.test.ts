@@ -67,7 +67,7 @@ worldSuite("sessions and credentials", (test, world) => {
     assert.is(texts.size, 1);
   });
 
-  test("an unknown user and a wrong password are told apart by nobody", async () => {
+  test("nobody can distinguish an unknown user from a wrong password", async () => {
     const [unknown, wrong] = [await login(unique("nobody"), "x"), await login("admin", "x")];
     refused(unknown, "AUTH_FAILED", "token");
     refused(wrong, "AUTH_FAILED", "token");

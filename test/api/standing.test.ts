@@ -1,4 +1,4 @@
-/** Whoever is put out while his request is under way: no session, key, user or password comes of it. */
+/** A caller who loses his rights during a request gets no session, key, user or password from it. */
 import crypto from "node:crypto";
 import { request } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
@@ -13,10 +13,10 @@ const password = "correct horse";
 
 worldSuite("callers who lose their rights during a request", (test, world) => {
   const scrypt = crypto.scrypt;
-  /** What has been hashed and is not told yet, while `holds`. */
+  /** Hashes that are done and whose callbacks wait, while `holds`. */
   const held: (() => void)[] = [];
   let holds = false;
-  /** Another connection to the same metadata, which hashes nothing and tells this process nothing. */
+  /** Another connection to the same metadata, which hashes nothing and sends this process no change. */
   let db: Db;
   const self = { tenant: 1, userIntID: null, username: null };
 
@@ -153,7 +153,7 @@ worldSuite("callers who lose their rights during a request", (test, world) => {
     const user = await make("viewer");
     const key = await tokenOf(user);
     const body = { password, newPassword: "battery staple" };
-    // Proven already, so that the new one alone is hashed.
+    // The old password is verified already, so that only the new one is hashed.
     const reply = await meanwhile(
       () => world.call("PUT", "/api/v1/me/password", body, { key }),
       () => ways.password?.(user) ?? Promise.reject(new Error("no such way")),

@@ -104,7 +104,7 @@ suite("an unavailable store is not a missing record", (test) => {
     assert.is(await answer("nothing", 99_999), "PARAMETER_INVALID");
   });
 
-  test("the external broker is told that nobody knows, and the log what was not foreseen", async () => {
+  test("the external broker receives SERVICE_UNAVAILABLE, or INTERNAL_ERROR for an unforeseen error", async () => {
     const body = { username: "u", password: "p", clientid: "c", action: "publish", topic: "t" };
     const codes: string[] = [];
     for (const thrown of [new StoreError("UNAVAILABLE", "away"), new TypeError("a mistake of ours")]) {
@@ -126,7 +126,7 @@ suite("an unavailable store is not a missing record", (test) => {
     assert.is(await codeOf(join(dir.path, "metadata.db", "none")), "INTERNAL_ERROR");
   });
 
-  test("only NOT_FOUND is told as absent", () => {
+  test("only NOT_FOUND counts as absent", () => {
     assert.is(ifNotFound(7)(new StoreError("NOT_FOUND", "cannot find it")), 7);
     for (const error of [
       new StoreError("UNAVAILABLE", "away"),

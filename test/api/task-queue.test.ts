@@ -24,7 +24,7 @@ const jobs = (tenant: number, count: number, lane?: string): Job[] =>
   }));
 
 suite("which task runs next", (test) => {
-  test("one tenant leaves a place to others, whoever came first", () => {
+  test("one tenant leaves a place to others, in whatever order they came", () => {
     const queue = queueOf(4);
     for (const job of jobs(1, 10)) queue.add(job);
     const begun = [queue.next(), queue.next(), queue.next(), queue.next()];

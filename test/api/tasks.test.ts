@@ -241,7 +241,7 @@ suite("task runner, places apart", (test) => {
 });
 
 suite("task runner under strain", (test) => {
-  test("of many started at once none slips past the bound", async () => {
+  test("none of many started at once exceeds the bound", async () => {
     const idle: TaskKind = {
       resumes: false,
       run: async ({ signal }) => {

@@ -82,7 +82,7 @@ suite("words of validators", (test) => {
     });
   });
 
-  test("a scope is told what is wrong with the form that it has", () => {
+  test("a scope gets the errors of the form that it has", () => {
     const errors = (scope: object) =>
       errorsOf(z.object({ scopes: deviceFields.scopes }), { scopes: [scope] });
     const circle = { scopeName: "yard", center: [1, 2], radius: 5 };

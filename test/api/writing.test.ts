@@ -20,7 +20,7 @@ import { type Rec, refused, stampPattern, type World, worldSuite } from "../worl
 const place = zone("UTC");
 const hanPattern = /\p{Script=Han}/u;
 
-/** Of both answers each value with the path of its keys. */
+/** Yields the values of both answers in pairs, each with the path of its keys. */
 function* pairs(
   one: unknown,
   other: unknown,
@@ -129,7 +129,7 @@ for (const variant of ["A", "B"] as const) {
       assert.ok(labels > 10, `${labels} labels`);
     });
 
-    test("the usual forms may be named, and give the same bytes; caches are told what an answer depends on", async () => {
+    test("the usual forms may be named, and give the same bytes; caches learn what an answer depends on", async () => {
       const path = `/api/v1/devices/${filled.device.id}`;
       const usual = await ask(path, {});
       const named = await ask(path, { "Time-Format": "text", "Label-Language": "zh" });
@@ -161,7 +161,7 @@ for (const variant of ["A", "B"] as const) {
 worldSuite(
   "times of answers, where a clock is set back",
   (test, world) => {
-    test("two moments that the wall clock shows alike are told apart", async () => {
+    test("two moments that the wall clock shows alike are distinguished", async () => {
       const summer = Date.UTC(2026, 9, 25, 0, 30);
       const shown = [];
       for (const at of [summer, summer + 3_600_000]) {

@@ -88,7 +88,7 @@ const offsetMs = ({ offsets }: Case, utc: number): number =>
 const isThere = (utc: number): boolean => (utc / (10 * minuteMs)) % 7 !== 3;
 const valueAt = (utc: number): number => ((utc / (10 * minuteMs)) % 401) / 4 - 30;
 
-/** A window of each unit as its wall clock has it: a name that tells it from all others, and its label. */
+/** A window of each unit as its wall clock has it: a name that no other window has, and its label. */
 const windows: Readonly<
   Record<string, (wall: number, offset: number) => readonly [key: string, label: number]>
 > = {

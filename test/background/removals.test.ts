@@ -197,7 +197,7 @@ suite("draining the removals", (test) => {
     assert.is(await countRemovals(db), 984);
   });
 
-  test("a drain of more than a second is told: how many a second, and how many are left", async () => {
+  test("a drain of more than a second is logged: how many a second, and how many are left", async () => {
     await queue(1, names("sent", 20));
     const told: { msg: string; fields: Readonly<Record<string, unknown>> }[] = [];
     const slow = async () => {

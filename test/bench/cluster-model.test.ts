@@ -17,7 +17,7 @@ suite("the model of a cluster", (test) => {
     assert.is(Math.round(carriedBy(costs, { ...machines, processors: 1 }).nodes), 7500);
   });
 
-  test("of four nodes three quarters of all messages are passed on", () => {
+  test("with four nodes three quarters of all messages are passed on", () => {
     // 20 + 0.75 × 20 µs of each main thread.
     assert.is(Math.round(carriedBy(costs, { ...machines, nodes: 4 }).nodes), Math.round((4 * 400_000) / 35));
   });
@@ -38,7 +38,7 @@ suite("the model of a cluster", (test) => {
     assert.is(carriedBy({ ...costs, influx: { base: 3, perMessage: 1 } }, machines).influx, 0);
   });
 
-  test("a part whose messages cost less than can be told is no wall", () => {
+  test("a part whose messages cost too little to measure is no bottleneck", () => {
     for (const perMessage of [0, -2.5]) {
       const carried = carriedBy({ ...costs, broker: { base: 0.3, perMessage } }, machines);
       assert.is(carried.brokers, Number.POSITIVE_INFINITY);

@@ -134,7 +134,7 @@ suite("an action on many devices", (test) => {
           const results = await db.write(statements);
           const isTaken = statements.some(({ sql }) => sql.includes("update bulk_action set part"));
           if (!isTaken || lost++ % 2 === 1) return results;
-          // Others write logs of the same devices meanwhile.
+          // Others write logs of the same devices at the same time.
           await db.write([
             {
               sql: `insert into control_log (tenant, deviceIntID, topic, payload, qos, publishStatus, createAt)
@@ -156,7 +156,7 @@ suite("an action on many devices", (test) => {
       await db.close();
     }));
 
-  test("whom a filter means is fixed when the task begins; those that are gone by their turn are told", () =>
+  test("the records of a filter are fixed when the task begins; those that are gone by their turn are reported", () =>
     withTempDir(async (dir) => {
       const bench = await open(dir);
       const task = await bench.task("t", { ...command, filter: { q: "d", kind: "device" } });

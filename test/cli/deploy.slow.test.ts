@@ -56,7 +56,7 @@ suite("deployment files", (test) => {
       assert.ok(last.indexOf("USER node") < last.indexOf("CMD"), "it runs as that user");
     }));
 
-  test("the image's health check tells an answer from none", async () => {
+  test("the image's health check distinguishes an answer from none", async () => {
     const [, json = "[]"] = /^HEALTHCHECK [^\n]*\\\n {2}CMD (\[.*\])$/m.exec(await read("Dockerfile")) ?? [];
     const [, ...args] = JSON.parse(json) as string[];
     let status = 200;

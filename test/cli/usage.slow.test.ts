@@ -70,7 +70,7 @@ suite("command line", (test) => {
     assert.match(setting.stderr, /LOG_LEVEL: must be one of debug, info, warn, error/);
   });
 
-  test("the version is told with its commit, without settings", () => {
+  test("the version is printed with its commit, without settings", () => {
     const { status, stdout } = tidemark(wrong, "version");
     assert.is(status, 0);
     assert.match(stdout, /^tidemark \d+\.\d+\.\d+( \([0-9a-f]{12}\))?, Node \d+\.\d+\.\d+\n$/);

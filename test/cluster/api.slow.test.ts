@@ -96,7 +96,7 @@ influxSuite("a cluster, the API of a device", (test, influx) => {
     }
   });
 
-  test("new points of a device are told at each node", async () => {
+  test("new points of a device are published at each node", async () => {
     const [device] = devices as [Rec];
     const abort = new AbortController();
     const Authorization = `Bearer ${cluster.apiKey}`;
@@ -123,7 +123,7 @@ influxSuite("a cluster, the API of a device", (test, influx) => {
     await client.endAsync();
   });
 
-  test("what is wrong is told alike, and another tenant's device is nowhere", async () => {
+  test("errors are reported alike at all nodes, and another tenant's device is nowhere", async () => {
     const [device] = devices as [Rec];
     for (const node of cluster.nodes) {
       const wrong = await node.call("GET", `/api/v1/devices/${device.id}/events?_limit=x`);

@@ -34,7 +34,7 @@ influxSuite("a cluster, changes", (test, influx) => {
     (await fetch(`${nodeAt(place).addresses.http}${path}`, { headers: { Authorization: `Bearer ${key}` } }))
       .status;
 
-  test("a data point that was made at one node is known to the keeper of a device that speaks at once", async () => {
+  test("a data point that was made at one node is known to the owner of a device that sends at once", async () => {
     await say(1, { n: 0 });
     const { body } = await nodeAt(0).call("GET", `/api/v1/devices/${device.id}`);
     const product = await nodeAt(0).call("GET", "/api/v1/products");

@@ -1,4 +1,4 @@
-/** What a keeper has taken of the broker, for whoever follows it next. */
+/** What an owner has taken of the broker, for the node that reads from the broker next. */
 import type { DeviceEntry } from "../../ingest/directory/entries.js";
 import { openMax } from "../../ingest/transports/broker/settings.js";
 import { messageKey } from "../../ingest/uplinks/redelivery.js";
@@ -61,7 +61,7 @@ function openShard() {
       records.push(...(uncommitted ?? []));
       uncommitted = null;
     },
-    /** Wakes whoever waits for a commit; false: the journal has closed. */
+    /** Wakes those that wait for a commit; false: the journal has closed. */
     wake: (goesOn: boolean) => look(goesOn),
     restart: () => {
       shard = start();
@@ -76,8 +76,8 @@ function openShard() {
   };
 }
 
-suite("what a keeper has taken of a broker", (test) => {
-  test("is known for as long as its acknowledgement may wait for another keeper", async () => {
+suite("messages that an owner has taken of a broker", (test) => {
+  test("are known for as long as their acknowledgement may wait for another owner", async () => {
     const { clock, take, has } = openShard();
     take(1, 1, "a");
     clock.now = 100;
@@ -97,7 +97,7 @@ suite("what a keeper has taken of a broker", (test) => {
     assert.equal([await has(1, 1, "a"), await has(1, 2, "b")], [false, true]);
   });
 
-  test("is told once it is on the disk, also while the journal's log goes away and comes back; not of one that closes", async () => {
+  test("are reported once they are on the disk, also while the journal's log goes away and comes back; not by one that closes", async () => {
     const { take, has, holdCommits, commit, wake } = openShard();
     take(1, 1, "a");
     holdCommits();

@@ -20,7 +20,7 @@ interface Kept {
   readonly properties: unknown;
 }
 
-/** The seat in the metadata. */
+/** The lease in the metadata. */
 interface SeatRow {
   owner: string;
 }
@@ -126,7 +126,7 @@ function openKeeper(disk: Kept[] = [], seat: SeatRow = { owner: "1" }) {
 
 const deleted = 99;
 
-/** @param term as the seat's owner as well */
+/** @param term as the lease's owner as well */
 function follow(call: (call: FollowerCall) => Promise<unknown>, term = 1) {
   const ended = new AbortController();
   const refused: number[] = [];
@@ -199,7 +199,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     send(1, 2, "b");
     for (let turns = 0; turns < 20; turns++) await turn();
     assert.equal(keeper.disk.length, 1);
-    assert.equal([...new Set(refused)], [1], "it is told whose message is not taken");
+    assert.equal([...new Set(refused)], [1], "it receives whose message is not taken");
     keeper.state.isFull = false;
     await until(() => done.length === 2);
   });
@@ -256,7 +256,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
       { numRuns: 150, endOnFailure: true },
     ));
 
-  test("a device that is elsewhere by now is told so, and what had been kept of it before is not sent after it", async () => {
+  test("a message of a device that has moved is refused, and a message that was kept before is not sent after it", async () => {
     const keeper = openKeeper();
     let isHeard = true;
     const { send, done, refused } = follow(async (call) => {
@@ -277,7 +277,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     await until(() => done.length === 3);
   });
 
-  test("it is told how many wait, of QoS 0 too, and when fewer do", async () => {
+  test("it receives how many wait, of QoS 0 too, and when fewer do", async () => {
     const keeper = openKeeper();
     const { send, shard, rooms } = follow(keeper.answer);
     keeper.state.isStuck = true;
@@ -302,7 +302,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
     assert.ok(Math.max(...lengths) < 512 * 1024, `${Math.max(...lengths)} bytes`);
   });
 
-  test("of a shard that goes from node to node, with calls that come late, each is there once, in the order of its device", () =>
+  test("each message of a shard that goes from node to node, with late calls, is there once, in the order of its device", () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom("good", "good", "unanswered", "late", "moves", "moves stuck", "killed"), {
@@ -314,7 +314,7 @@ suite("messages of a broker for the node that has their shard", (test) => {
           const nodes = [openKeeper(disk), openKeeper(disk)] as const;
           nodes[1].give();
           let holder: 0 | 1 = 0;
-          /** Of some time ago: they come to the node that they were for. */
+          /** Calls of some time ago: they reach the node that they were sent to. */
           const late: (() => Promise<unknown>)[] = [];
           const move = (): void => {
             const node = nodes[holder];

@@ -47,7 +47,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
   const eventsOf = async (service: RunningService, device: Rec): Promise<number[]> =>
     (await payloadsOf(service, device)).map((text) => (JSON.parse(text) as { n: number }).n);
 
-  test("followers are killed, frozen and stopped: all that the broker acknowledged is at the devices' keepers, once", async () => {
+  test("followers are killed, frozen and stopped: all that the broker acknowledged is at the devices' owners, once", async () => {
     const taken = async () => {
       let count = 0;
       for (const node of cluster.nodes) count += await node.metric("tidemark_broker_messages_total");
@@ -93,7 +93,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
     }
   });
 
-  test("while its keeper is away a device's messages wait, and those of the others go on", async () => {
+  test("while its owner is away a device's messages wait, and those of the others go on", async () => {
     const follower = await followerOf(() => cluster.nodes);
     const away = (follower + 1) % numbers.length;
     const [late, other] = [keptAt(away), keptAt(follower)];
@@ -105,7 +105,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
     await until(
       async () => (await eventsOf(nodeAt(follower), other)).length === (before[1]?.length ?? 0) + 1,
       {
-        what: "the message of a device whose keeper is there",
+        what: "the message of a device whose owner is there",
       },
     );
     await cluster.start(away);
@@ -126,7 +126,7 @@ influxSuite("a cluster on a broker", (test, influx) => {
     const client = await broker.connect({ protocolVersion: 5 });
     await client.publishAsync(`devices/${device.deviceID}/up/data`, '{"n":2000000}', { qos: 1 });
     await until(async () => (await eventsOf(nodeAt(next), device)).length > before.length, {
-      what: "the message at the device's keeper",
+      what: "the message at the device's owner",
     });
     assert.equal(await eventsOf(nodeAt(next), device), [...before, 2_000_000]);
     await client.endAsync();

@@ -1,11 +1,11 @@
-/** Whether a node reaches the brokers: what counts as that, and what is told of it. */
+/** Whether a node reaches the brokers: what counts as reached, and what is logged. */
 import { watchBrokers } from "../../src/cluster/brokers-watch.js";
 import { onAbort } from "../../store/lib/abortable.js";
 import { createStillClock } from "../clock.js";
 import { assert, suite } from "../suite.js";
 
 suite("watch over the brokers", (test) => {
-  /** Each question takes so long, and then has an answer or none. */
+  /** Each request takes so long, and then has an answer or none. */
   function start(question: { ms: number; isAnswered: boolean }) {
     const clock = createStillClock();
     const lines: string[] = [];
@@ -39,7 +39,7 @@ suite("watch over the brokers", (test) => {
       watch,
       lines,
       isClosed: () => isClosed,
-      /** After each question, whether the node is able. */
+      /** After each request, whether the node is able. */
       ask: async (times: number): Promise<boolean[]> => {
         const able: boolean[] = [];
         for (let asked = 0; asked < times; asked++) {

@@ -1,4 +1,4 @@
-/** Nodes are told of changes: each write is followed by a look of theirs, and nobody waits long for one that is away. */
+/** Nodes are notified of changes: each write makes them read the changes, and none waits long for a missing node. */
 import { createChangeNotices } from "../../src/cluster/change-notices.js";
 import { assert, suite, until } from "../suite.js";
 
@@ -35,7 +35,7 @@ suite("notices of changes", (test) => {
   };
   const turns = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-  test("a change is told once every node has looked, and one look serves all that wait for it", async () => {
+  test("a change is confirmed once every node has read it, and one read serves all that wait for it", async () => {
     const first = watched(tell());
     const [one, two] = (await comes(2)) as [Asked, Asked];
     assert.equal([one.node, two.node, one.body], [1, 2, { call: "follow" }]);

@@ -60,7 +60,7 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
     return (await answer.json()) as Rec[];
   }
 
-  /** Every node is there and has its share, and each tells the same of the record. */
+  /** Waits until every node is there and has its share, and each lists the same dead letters. */
   async function untilListed(device: Rec): Promise<void> {
     const expected = JSON.stringify(["alerts", "series"].map((follower) => [follower, device.id]));
     const isAt = async (place: number): Promise<boolean> => {
@@ -68,13 +68,13 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
       return JSON.stringify(listed.map(({ follower, deviceIntID }) => [follower, deviceIntID])) === expected;
     };
     await until(async () => (await Promise.all(places.map(isAt))).every(Boolean), {
-      what: "a list of what is set aside at every node",
+      what: "a list of dead letters at every node",
       timeoutMs: 120_000,
     });
     await untilSharedOut(cluster, shards);
   }
 
-  test("it is set aside after a few ends, goes with its shard, and all else is there once", async () => {
+  test("it becomes a dead letter after a few crashes, moves with its shard, and all else is there once", async () => {
     const devices = await provision(nodeAt(0), shards);
     const harmed = devices[0] as Rec;
     let isEnough = false;
@@ -98,7 +98,7 @@ influxKafkaSuite("a record that ends the nodes of a cluster", (test, { influx, b
     assert.ok(ends >= 1 && ends <= endsMax, `${ends} nodes ended`);
     const endsBefore = ends;
 
-    // Whoever gets the shard next knows of it.
+    // The node that gets the shard next knows of it.
     const holder = places.find((place) => nodeAt(place).logged.some(({ msg }) => msg === found)) as number;
     const seen = acknowledged;
     await nodeAt(holder).kill();

@@ -1,5 +1,5 @@
 /**
- * A node or a broker is cut off, so that packets vanish and nobody is told, under load: what has been acknowledged is
+ * A node or a broker is cut off under load, so that packets vanish without an error: what has been acknowledged is
  * there, once, all shards are held, and sessions go on. Each test prints the longest pause of a device.
  */
 import { join } from "node:path";

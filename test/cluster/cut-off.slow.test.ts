@@ -28,7 +28,7 @@ influxKafkaSuite(
     let cluster: Cluster;
     let db: Db;
     let balancer: Awaited<ReturnType<typeof startBalancer>>;
-    /** Of single nodes, by place. */
+    /** Settings of single nodes, by place. */
     const ownSettings = new Map<number, Readonly<Record<string, string>>>();
     /** A test's own, since numbers begin at 0 in each. */
     let devices: Rec[][];
@@ -61,7 +61,7 @@ influxKafkaSuite(
     const cutNode = () => nodeAt(cutPlace);
     const said = (service: RunningService, line: string) =>
       service.logged.filter(({ msg }) => msg === line).length;
-    /** Of the log, the moves of shards at all nodes. */
+    /** Counts the moves of shards in the logs of all nodes. */
     const moves = () =>
       cluster.nodes.map((node) => said(node, "a shard is open") + said(node, "a shard is closed"));
     /** How many shards each node has, by the metadata; the last figure: nobody. */

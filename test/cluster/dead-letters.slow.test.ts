@@ -1,4 +1,4 @@
-/** Messages that are set aside: whichever node of a cluster is asked, all are listed, and each is seen to where it is. */
+/** Dead letters in a cluster: every node lists all of them, and each is handled at the node that has it. */
 import { join } from "node:path";
 import { openDeadLetters } from "../../store/journal/dead-letters.js";
 import { idsPerShard } from "../../store/journal/shard-ids.js";
@@ -8,7 +8,7 @@ import { assert, influxSuite, openTempDir, until } from "../suite.js";
 import type { Rec } from "../world.js";
 import { type Cluster, numbers, placesOf, startCluster } from "./three-nodes.js";
 
-influxSuite("messages set aside in a cluster", (test, influx) => {
+influxSuite("dead letters in a cluster", (test, influx) => {
   let dir: Awaited<ReturnType<typeof openTempDir>>;
   let cluster: Cluster;
   let devices: Rec[];
@@ -17,7 +17,7 @@ influxSuite("messages set aside in a cluster", (test, influx) => {
     () => devices,
   );
   const places = [...numbers.keys()];
-  /** Of the node at the place: as if it had been the first message there. */
+  /** An id of the node at the place, as if the message had been the first there. */
   const idOf = (place: number): number => (numbers[place] as number) * idsPerShard + 1;
 
   test.before(async () => {

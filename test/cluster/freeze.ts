@@ -8,8 +8,8 @@ import { until } from "../suite.js";
 const writeMs = 500;
 
 /**
- * Stops a node that has no write under way in the metadata file, which all share: the file would stay locked for the
- * others, where a server lets go of it.
+ * Stops a node while it is not writing to the metadata file, which all share: otherwise the file would stay locked
+ * for the others, whereas a database server would release the lock.
  *
  * @param dir the folder of the cluster
  */

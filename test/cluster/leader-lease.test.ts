@@ -1,4 +1,4 @@
-/** One process at a time has a seat, whoever dies, leaves, pauses or loses the metadata. */
+/** Only one process at a time holds the lease, even when processes die, leave, pause or lose the metadata. */
 import { startSeat } from "../../src/cluster/leader-lease.js";
 import { waitUntil } from "../../store/lib/abortable.js";
 import { type Db, openDb } from "../../store/metadata/db/db.js";
@@ -16,7 +16,7 @@ suite("a seat of the cluster", (test) => {
   /** Those that get no time. */
   let paused = new Set<string>();
   let cutOff = new Set<string>();
-  /** Those that cannot do what the seat is for. */
+  /** Those that cannot do the leader's work. */
   let unable = new Set<string>();
   let events: string[] = [];
   let underWay = 0;

@@ -18,7 +18,7 @@ suite("the watch over links between nodes", (test) => {
   let server: Server;
   let watch: LinkWatch;
   let lines: string[];
-  /** What becomes of the next ways to a node; null: it says back what it is told. */
+  /** What happens to the next connections to a node; null: it echoes what it receives. */
   let fault: Error | "silent" | null;
   let opened: number;
   const sockets: Socket[] = [];
@@ -62,7 +62,7 @@ suite("the watch over links between nodes", (test) => {
     for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
 
-  test("a node that says nothing back loses its links, and each is told why; one line says so, one that it is back", async () => {
+  test("a node that does not answer loses its links, each with the reason; one line logs that, and one that it is back", async () => {
     const [one, two] = [await connected(), await connected()];
     const errors: string[] = [];
     for (const link of [one, two]) {

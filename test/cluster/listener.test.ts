@@ -72,7 +72,7 @@ suite("the nodes' port", (test) => {
     return performance.now() - startedAt;
   };
 
-  test("a client is told of before its bytes, which come whole and in order", async () => {
+  test("a client is announced before its bytes, which come whole and in order", async () => {
     const relay = await linksOfTwo().openRelay(1, client);
     relay.write("first ");
     relay.write("second");

@@ -1,4 +1,4 @@
-/** The live stream of a tenant: whichever node is asked, it tells what happens at all of them. */
+/** The live stream of a tenant: every node sends the events of all nodes. */
 import { connectAsync, type MqttClient } from "mqtt";
 import { provision, type RunningService } from "../flow/support.js";
 import { arrived, type LiveStream, named, openLiveStream, pointsArrived, pointsOf } from "../live/streams.js";
@@ -55,7 +55,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
     for (const stream of streams) stream.close();
   };
 
-  test("tells points, messages and presence of all devices, each in order and once, at every node", async () => {
+  test("sends points, messages and presence of all devices, each in order and once, at every node", async () => {
     const streams = await Promise.all(places.map((place) => listen(place, all())));
     const values = Array.from({ length: 10 }, (_, n) => n);
     await Promise.all(devices.map((device) => publish(device, ...values)));
@@ -139,7 +139,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
     closeAll([open, late]);
   });
 
-  test("whoever comes back to any node is told what it missed, from the one that told it the last", async () => {
+  test("a client that comes back to any node receives what it missed, from the node that served it last", async () => {
     const [here, there] = [keptAt(0), keptAt(2)];
     const first = await listen(0, all());
     await publish(there, 200);
@@ -155,13 +155,13 @@ influxSuite("the live stream of a cluster", (test, influx) => {
       assert.equal(named(back, "gap"), []);
       back.close();
     }
-    // Another question was told other events.
+    // Another query has received other events.
     const other = await listen(1, `deviceID=${here.deviceID}`, first.lastID);
     await arrived(other, "gap", 1);
     other.close();
   });
 
-  test("whoever comes back to another node than the one that has gone is told that it missed something", async () => {
+  test("a client whose node has gone learns from another node that it missed something", async () => {
     const device = keptAt(0);
     const first = await listen(1, all());
     await publish(device, 300);
@@ -179,7 +179,7 @@ influxSuite("the live stream of a cluster", (test, influx) => {
     closeAll([back, later]);
   });
 
-  test("of alerts and commands alone, which all nodes know, nothing is missed", async () => {
+  test("a stream of alerts and commands alone, which all nodes know, misses nothing", async () => {
     await nodeAt(2).kill();
     const stream = await listen(0, "topics=alerts,commands");
     await cluster.start(2);

@@ -10,10 +10,10 @@ import { freeze } from "./freeze.js";
 import { type Cluster, startCluster, untilSharedOut } from "./three-nodes.js";
 
 const devicesCount = 12;
-/** Of the newest messages, so many are looked for in lists, which have twice as many. */
+/** So many of the newest messages are looked for in lists, which have twice as many. */
 const lookedFor = 500;
 
-/** Whoever needs a shard that moves waits for so long, ms (docs/cluster-failover.md). */
+/** A request that needs a shard that moves waits for so long, ms (docs/cluster-failover.md). */
 const waitedMs = 3000;
 
 /** What has become of what was tried. */
@@ -196,14 +196,14 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     return Math.max(...moves);
   }
 
-  /** Each shard that `from` has closed was copied by then where it was opened next. */
+  /** Asserts that each shard that `from` has closed had been copied to the node that opened it next. */
   function assertCopiedFirst(from: RunningService, processes: readonly RunningService[]): void {
     const at = ({ time }: Rec): number => Date.parse(String(time));
     const said = ({ logged }: RunningService, text: string): Rec[] =>
       (logged as readonly Rec[]).filter(({ msg }) => msg === text);
     const closed = said(from, "a shard is closed");
     assert.ok(closed.length > 0);
-    // What is not copied 10 s after a stop began is given all the same.
+    // A shard that is not copied 10 s after a stop began is given anyway.
     const [stop] = said(from, "stopping");
     const patientUntil = stop === undefined ? Number.POSITIVE_INFINITY : at(stop) + 9900;
     for (const one of closed) {
@@ -245,7 +245,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     }
   }
 
-  /** What was acknowledged and not told, without a gap between what was told before it and after it. */
+  /** Values that were acknowledged and not published, without a gap event between their neighbours. */
   function missedWithoutGap({ seen, stream }: { seen: Seen; stream: LiveStream }): number[] {
     const gaps = stream.events.flatMap(({ event }, at) => (event === "gap" ? [at] : []));
     return [...seen.acknowledged].flatMap(([deviceID, values]) => {
@@ -266,7 +266,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
   }
 
   test("nodes that stop and come back in order: nothing is refused or there twice, and what is missing is said", async () => {
-    /** By place of the device: the newest value that its own stream has told. */
+    /** The newest value that each device's own stream has sent, by place of the device. */
     const newest = devices.map(() => -1);
     const ofDevices = await Promise.all(
       devices.map(({ id }, i) =>
@@ -301,7 +301,7 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     if (isFast) assert.equal([seen.refused, seen.failedReads], [[], []]);
     await assertTold(found);
     assert.equal(missedWithoutGap(found), []);
-    // A shard that takes longer to copy is given all the same.
+    // A shard that takes longer to copy is given anyway.
     if (isFast) assertCopiedFirst(stopped, [nodeAt(0), nodeAt(1)]);
     const giver = [nodeAt(0), nodeAt(1)].filter(({ logged }) =>
       logged.some(({ msg }) => msg === "a shard is closed"),
@@ -326,10 +326,10 @@ influxKafkaSuite("a cluster whose shards move", (test, { influx, brokers }) => {
     stream.close();
   });
 
-  test("a node that stands still while others take its shards: it does not list what it has no more, nor tell it again", async () => {
+  test("a node that stands still while others take its shards: it does not list what it has no more, nor publish it again", async () => {
     const found = await during(async (seen) => {
       await freeze(nodeAt(1), dir.path);
-      // It does not answer meanwhile: a whole list is one without it.
+      // It does not answer while it is frozen: a whole list is one without it.
       await until(() => list(seen), { what: "its shards at the others" });
       const newer = seen.payloads.length + devicesCount;
       await until(() => seen.payloads.length > newer, { what: "messages that it does not know" });

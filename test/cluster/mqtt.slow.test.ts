@@ -126,7 +126,7 @@ influxSuite("a cluster, MQTT", (test, influx) => {
     await client.endAsync();
   });
 
-  test("while a node is away its devices are told to come again, the others go on", async () => {
+  test("while a node is away its devices receive a code to retry, the others go on", async () => {
     await nodeAt(1).kill();
     await connect(nodeAt(0), keptAt(1)).then(
       () => assert.unreachable(),

@@ -4,12 +4,12 @@ import { type AnyService, payloadsOf, valuesOf } from "../flow/support.js";
 import { assert } from "../suite.js";
 import type { Rec } from "../world.js";
 
-/** Of messages that name a time, the first. */
+/** The time of the first message that has its own time. */
 const ownTimesFrom = 1_764_000_000_000;
 
 /**
  * Publishes numbers that are never used again, at QoS 1 and 2 in turn, half of them with times of their own, a hundred at
- * each address that lets it in, until it is told to stop. Resolves with those that were acknowledged.
+ * each address that lets it in, until `isOver` is true. Resolves with those that were acknowledged.
  */
 export async function publishNumbers(
   address: () => string,
@@ -48,7 +48,7 @@ export async function publishNumbers(
   return acknowledged;
 }
 
-/** Of the numbers of a device: all that were acknowledged are in the journal and in the series, and none is there twice. */
+/** Asserts that all acknowledged numbers of a device are in the journal and in the series, and none is there twice. */
 export async function assertKeptOnce(
   service: () => AnyService,
   device: Rec,

@@ -102,7 +102,7 @@ suite("leases of shards", (test) => {
     assert.equal([(await nodes.rows())[3], one.freed], [null, [3]]);
     await two.leases.refresh();
     await nodes.settle();
-    assert.equal(two.calls, ["take 3"], "it looks when it is told to");
+    assert.equal(two.calls, ["take 3"], "it looks when it is notified");
   });
 
   test("the shards of a node that dies go to the others once it has not beaten for 6 s", async () => {
@@ -215,7 +215,7 @@ suite("leases of shards", (test) => {
     two.faults.set("lost 3", () => new Promise((resolve) => (close = resolve)));
     two.isPaused = true;
     await nodes.pass(20_000);
-    // So that none of them is given back meanwhile.
+    // It is paused so that none of them is given back before.
     one.isPaused = true;
     two.isPaused = false;
     await nodes.pass(500);
@@ -404,7 +404,7 @@ suite("leases of shards", (test) => {
     assert.equal([one.open.has(5), (await nodes.rows())[5]], [false, 3]);
   });
 
-  /** An opening that waits for its log until it is told to leave. */
+  /** An opening that waits for its log until it is aborted. */
   const untilAborted = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(new Error("the log is closed"))),
@@ -450,7 +450,7 @@ suite("leases of shards", (test) => {
     assert.equal([opened(two), opened(three), two.lines], [[], [0, 1, 2, 3, 4, 5], []]);
   });
 
-  test("of two that take the same shard from the same holder one has it", async () => {
+  test("one of two that take the same shard from the same holder has it", async () => {
     const [one, two] = [1, 2].map((number) => ({ number, owner: `process of ${number}` }));
     assert.ok(one && two);
     const take = (to: typeof one, from: typeof one | null) => takeShard(nodes.db, 0, { to, from, now: 0 });
@@ -738,7 +738,7 @@ suite("leases of shards", (test) => {
     const [one, two] = await startTwo();
     two.isCutOff = true;
     await nodes.pass(5 * beatMs);
-    assert.equal([opened(one).length, opened(two).length], [6, 3], "the log tells it, not the metadata");
+    assert.equal([opened(one).length, opened(two).length], [6, 3], "the log decides, not the metadata");
     two.isCutOff = false;
     await nodes.pass(beatMs);
     assert.is(callsOf(two, "lost").length, 3);

@@ -48,7 +48,7 @@ function isBalanced(holders: Holders, alive: readonly number[]): boolean {
 }
 
 suite("plan of the shards", (test) => {
-  test("whoever takes the shards of a node that dies has known before, and each has one successor", () => {
+  test("the nodes that take the shards of a dead node are known before, and each shard has one successor", () => {
     fc.assert(
       fc.property(picture, fc.nat(), ({ alive, holders }, n) => {
         const pictureOf = (self: number) => ({ sharing: all(alive), emptying: [], holders, self });
@@ -70,7 +70,7 @@ suite("plan of the shards", (test) => {
     );
   });
 
-  test("of one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
+  test("with one picture no two take the same shard, nobody takes what a living node has, and each free one has a taker", () => {
     fc.assert(
       fc.property(picture, fc.subarray(nodes), ({ alive, holders }, more) => {
         const emptying = more.filter((node) => !alive.includes(node));
@@ -122,7 +122,7 @@ suite("plan of the shards", (test) => {
         const got = alive.flatMap((self) => plan(self, holders).get);
         assert.equal(got.toSorted(), given.toSorted());
         for (const node of emptying) assert.equal(plan(node, holders).get, []);
-        // Where several give at once, or there are free ones too, one may be taken by whoever was to have another.
+        // Where several give at once, or some are free, a node may take one that was meant for another node.
         const isHeld = (holder: number | null): boolean => holder !== null && givers.includes(holder);
         const [first] = emptying.length === 1 ? plan(emptying[0] ?? 0, holders).give : [];
         if (first === undefined || !holders.every(isHeld)) return;

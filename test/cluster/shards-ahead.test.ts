@@ -1,4 +1,4 @@
-/** Shards that are copied before they come: how many at once, how long whoever asks waits, and how it ends. */
+/** Shards that are copied before they move: how many at once, how long callers wait, and how it ends. */
 import { createShardsAhead } from "../../src/cluster/shards-ahead.js";
 import { onAbort } from "../../store/lib/abortable.js";
 import { assert, suite, until } from "../suite.js";
@@ -26,7 +26,7 @@ function openAhead() {
 }
 
 suite("shards that are copied ahead", (test) => {
-  test("whoever asks waits until the copy is there, and each is told of once", async () => {
+  test("a caller waits until the copy is there, and each copy is logged once", async () => {
     const { ahead, events, lines, ends } = openAhead();
     const both = Promise.all([ahead.copy(1), ahead.copy(1)]);
     ends.get(1)?.();
@@ -37,7 +37,7 @@ suite("shards that are copied ahead", (test) => {
     await ahead.close();
   });
 
-  test("a copy that takes long goes on, and whoever asks is told so", async () => {
+  test("a copy that takes long goes on, and the caller learns that", async () => {
     const { ahead, events, ends } = openAhead();
     assert.is(await ahead.copy(1), false);
     const again = ahead.copy(1);
@@ -99,7 +99,7 @@ suite("shards that are copied ahead", (test) => {
     await ahead.close();
   });
 
-  test("one that is asked for while it is copied unasked is told of", async () => {
+  test("one that is requested while it is copied unasked is logged", async () => {
     const { ahead, events, lines, ends } = openAhead();
     const kept = ahead.keepUp(1);
     const asked = ahead.copy(1);
@@ -109,7 +109,7 @@ suite("shards that are copied ahead", (test) => {
     assert.equal([events, lines], [["begun 1"], ["info: a shard is copied ahead"]]);
   });
 
-  test("that a shard cannot be copied is told once, until it can", async () => {
+  test("a shard that cannot be copied is logged once, until it can", async () => {
     const { ahead, lines, ends } = openAhead();
     const attempt = async (error?: Error): Promise<void> => {
       const kept = ahead.keepUp(1);

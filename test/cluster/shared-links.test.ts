@@ -84,7 +84,7 @@ suite("links that clients share", (test) => {
     }
   }
 
-  test("each client's node is told of it, and its bytes come back to it alone; few links carry them all", async () => {
+  test("each client is announced to its node, and its bytes come back to it alone; few links carry them all", async () => {
     const count = 2 * clientsMax + 2;
     const clients = await Promise.all(Array.from({ length: count }, (_, n) => open(n)));
     for (const [n, stream] of clients.entries()) stream.write(`${n},`);
@@ -106,7 +106,7 @@ suite("links that clients share", (test) => {
       taken.map(({ client }) => client).sort(byAddress),
       clients.map((_, n) => clientOf(n)).sort(byAddress),
     );
-    // Whoever leaves is told of at both ends, and the last one takes its link with it.
+    // Both ends learn of a client that leaves, and the last client closes its link.
     for (const stream of clients) stream.end();
     await until(() => taken.every(({ stream }) => stream.closed) && sockets.size === 0, {
       what: "the end of all links",
@@ -143,7 +143,7 @@ suite("links that clients share", (test) => {
       const sent = 16 * 2 ** 20;
       other[from].write(Buffer.alloc(sent));
       await until(() => came === sent, { what: "all that was sent to the other" });
-      // What it was sent meanwhile is there once it reads.
+      // What it was sent before is there once it reads.
       let late = 0;
       stuck[to].on("data", ({ length }: Buffer) => {
         late += length;
@@ -187,7 +187,7 @@ suite("links that clients share", (test) => {
     assert.is(bytes, 100);
   });
 
-  test("whoever leaves while its node does not read keeps nobody out", async () => {
+  test("a client that leaves while its node does not read keeps nobody out", async () => {
     const [here, there] = await openBoth();
     const leaving = await Promise.all(Array.from({ length: clientsMax - 1 }, () => open()));
     for (const stream of leaving) stream.write("CONNECT");
@@ -301,7 +301,7 @@ suite("links that clients share", (test) => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("whoever waits for a link that cannot be opened is told why, and the next try is a new one", async () => {
+  test("a client that waits for a link that cannot be opened gets the reason, and the next try is a new one", async () => {
     let attempts = 0;
     const failing = createSharedLinks(async () => {
       throw new Error(`attempt ${++attempts}`);

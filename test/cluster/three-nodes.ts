@@ -27,7 +27,7 @@ export interface Cluster {
 }
 
 interface ClusterOptions {
-  /** Of the node of a place, besides what all have. */
+  /** Settings of the node of a place, besides those that all have. */
   readonly own?: (place: number) => Readonly<Record<string, string>>;
   /** Where each of them runs; default here. */
   readonly places?: readonly Place[];
@@ -104,7 +104,7 @@ export function placesOf(cluster: () => Cluster, devices: () => readonly Rec[]) 
   return {
     nodeAt: (place: number) => cluster().nodes[place % numbers.length] as RunningService,
     keeperPlace,
-    /** A device whose keeper is there. */
+    /** A device whose owner is the node at that place. */
     keptAt: (place: number) => devices().find((one) => keeperPlace(one) === place) as Rec,
   };
 }

@@ -135,7 +135,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     client.socket.close();
   });
 
-  test("who asks for no WebSocket of ours, with right credentials, leaves nothing at the keeper", async () => {
+  test("a request for another WebSocket, with right credentials, leaves nothing at the owner", async () => {
     const device = keptAt(1);
     const lost = () => nodeAt(1).metric("tidemark_connections_ended_total", 'reason="lost"');
     const connected = async () => {
@@ -152,7 +152,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const [answer] = await once(request, "response");
     answer.resume();
     assert.is(answer.statusCode, 400);
-    await until(async () => (await lost()) === before + 1, { what: "its end at the keeper" });
+    await until(async () => (await lost()) === before + 1, { what: "its end at the owner" });
     assert.is(await connected(), 0);
   });
 
@@ -188,7 +188,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     assert.is((await client.ended)[0], 1009);
   });
 
-  test("the keeper refuses, with the same code and reason as to its own, and counts it", async () => {
+  test("the owner refuses, with the same code and reason as to its own, and counts it", async () => {
     const device = keptAt(1);
     const refusals = (place: number): Promise<number> =>
       nodeAt(place).metric("tidemark_connections_ended_total", 'reason="credentials"');
@@ -215,7 +215,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     await nodeAt(2).call("PUT", `/api/v1/devices/${device.id}`, { blocked: 0 });
   });
 
-  test("the keeper knows the client's address, and how it has ended", async () => {
+  test("the owner knows the client's address, and how it has ended", async () => {
     const device = keptAt(2);
     const client = open(0, { headers: { "X-Forwarded-For": "203.0.113.9" }, query: "?clientID=far" });
     client.send(loginOf(device));
@@ -243,7 +243,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const before = await dropped();
     const text = "y".repeat(250_000);
     let sent = 0;
-    // The node between takes little: then the keeper notices that the client is slow.
+    // The node between buffers little, so the owner notices that the client is slow.
     while ((await dropped()) === before) {
       assert.ok(++sent < 200, "the node between holds it all");
       await command(device, { payload: text, qos: 0 });
@@ -264,7 +264,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     client.socket.close();
   });
 
-  test("a node that stops tells all of its WebSockets at once: its own, passed-on ones, unknown ones", async () => {
+  test("a node that stops closes all of its WebSockets at once: its own, passed-on ones, unknown ones", async () => {
     const clients = [
       await enter(0, keptAt(0)),
       await enter(0, keptAt(1), false, "?clientID=a"),
@@ -276,11 +276,11 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     const before = await orderly();
     await nodeAt(0).stop();
     for (const { ended } of [...clients, unknown]) assert.equal(await ended, [1001, "shutdown"]);
-    await until(async () => (await orderly()) === before + 2, { what: "the end at the keeper" });
+    await until(async () => (await orderly()) === before + 2, { what: "the end at the owner" });
     await cluster.start(0);
   });
 
-  test("a keeper that stops tells those that come through others", async () => {
+  test("an owner that stops closes those that come through others", async () => {
     const clients = [
       await enter(0, keptAt(1), false, "?clientID=a"),
       await enter(2, keptAt(1), true, "?clientID=b"),
@@ -290,7 +290,7 @@ influxSuite("a cluster, plain frames over WebSocket", (test, influx) => {
     await cluster.start(1);
   });
 
-  test("while the keeper is away its devices are not let in, and those that were there are told", async () => {
+  test("while the owner is away its devices are refused, and the connected ones are closed with a reason", async () => {
     const there = await enter(0, keptAt(1));
     await nodeAt(1).kill();
     assert.is((await there.ended)[0], 1001);

@@ -24,7 +24,7 @@ clusterNetworksSuite(
   "a cluster under a whole load",
   (test) => {
     test(
-      `${order.join(", ")}: nothing is lost, twice, or wrongly told`,
+      `${order.join(", ")}: nothing is lost, twice, or wrongly published`,
       () =>
         withClusterOnKafka({ frozenMs }, async (all) => {
           const load = { messagesPerSecond: 30, quietMs: 1000 };

@@ -330,7 +330,7 @@ suite("group_publish as a task", (test) => {
       const fleet = await open(dir);
       const away = () => new StoreError("UNAVAILABLE", "cannot reach the metadata store");
       let calls = 0;
-      /** Every third call fails; a write that does is committed all the same, and nobody knows. */
+      /** Every third call fails; a failed write is still committed, and nobody knows. */
       const db: Db = {
         ...fleet.db,
         all: async (sql, args) => {
@@ -452,7 +452,7 @@ suite("group_publish as a task", (test) => {
     });
   });
 
-  test("what finds no room in what is held for the tenant is failed, and does not go by the journal", async () => {
+  test("a message beyond what is held for the tenant fails, and does not go through the journal", async () => {
     await withTempDir(async (dir) => {
       const fleet = await open(dir, { ...sessionBounds, heldBytesMax: 64 * 1024 });
       for (const device of [10, 110]) fleet.leave(device);

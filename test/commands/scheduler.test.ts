@@ -86,7 +86,7 @@ interface Wanted {
   readonly count?: number;
 }
 
-/** Of a device, or of the group. */
+/** Makes a schedule of a device, or of the group. */
 async function schedule(db: Db, wanted: Wanted): Promise<void> {
   const { device = null, IntervalMinute = null, crontab = null, nextAt, count = 1 } = wanted;
   const repeated = IntervalMinute !== null || crontab !== null ? 1 : 0;
@@ -224,7 +224,7 @@ suite("schedules that are due", (test) => {
     });
   });
 
-  test("of several processes on one database one runs it", async () => {
+  test("one of several processes on one database runs it", async () => {
     await withDb(async (db, again) => {
       await schedule(db, { device: 1, nextAt: start + minute, count: 100 });
       await schedule(db, { nextAt: start + minute, count: 10 });
@@ -270,7 +270,7 @@ suite("schedules that are due", (test) => {
     });
   });
 
-  test("groups wait for room among the tasks, devices do not wait for groups", async () => {
+  test("groups wait for a place among the tasks, devices do not wait for groups", async () => {
     await withDb(async (db) => {
       await schedule(db, { nextAt: start + minute, count: 3 });
       await schedule(db, { device: 1, nextAt: start + minute });

@@ -24,7 +24,7 @@ suite("where the journal is kept", (test) => {
     assert.is(typeof read === "object" && read.brokers.length, 32);
   });
 
-  test("a user is proved by SCRAM-SHA-512 unless it says otherwise; characters stand as %XX", () => {
+  test("a user is authenticated by SCRAM-SHA-512 unless it says otherwise; characters stand as %XX", () => {
     const saslOf = (text: string) => {
       const read = readJournalURL(text);
       return typeof read === "string" ? read : read.security.sasl;
@@ -37,7 +37,7 @@ suite("where the journal is kept", (test) => {
     assert.equal(saslOf(`kafkas://${login}@k1/t?sasl=plain`), { ...user, mechanism: "PLAIN" });
   });
 
-  test("each fault is told in one line, without the password", () => {
+  test("each fault is reported in one line, without the password", () => {
     const secret = "s3cret";
     const login = `user:${secret}@`;
     const faults: readonly (readonly [fault: RegExp, texts: readonly string[]])[] = [

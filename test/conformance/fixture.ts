@@ -82,7 +82,7 @@ function point(productIntID: string, dataPointID: string, fields: object = {}): 
   };
 }
 
-/** A create body with what rules 1 to 6 ask of an MQTT device; `upLinkSystem` 1 unless told. */
+/** A create body with what rules 1 to 6 ask of an MQTT device; `upLinkSystem` is 1 by default. */
 export function device(deviceID: string, fields: object = {}): object {
   return {
     productID: "{product.productID}",
@@ -96,7 +96,7 @@ export function device(deviceID: string, fields: object = {}): object {
   };
 }
 
-/** Makes what can be made; what cannot is told, and the lines that need it fail by their own. */
+/** Makes what can be made and prints what cannot; the lines that need it fail by themselves. */
 export async function openFixture(target: Target): Promise<Scope> {
   const scope: Scope = new Map();
   const note = (error: unknown) => console.log(`fixture: ${error instanceof Error ? error.message : error}`);

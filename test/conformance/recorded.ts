@@ -103,7 +103,7 @@ function shortened(value: unknown): unknown {
 }
 
 /**
- * Of answers the fuller the better; of creates the first, which the fixture makes; of edits the shorter, for many are
+ * Prefers fuller answers; the first of several creates, which the fixture makes; and shorter edits, since many are
  * whole records sent back.
  */
 function worth({ operation, place }: Noted, value: unknown): number {

@@ -34,7 +34,7 @@ const generated: Readonly<Record<string, string>> = { productID: "k3Xb9Q", group
 const shown = (all: readonly unknown[]): readonly unknown[] =>
   all.length > 100 && all.every((one) => typeof one !== "object") ? all.slice(-4) : all;
 
-/** Of a request only what it has from an earlier answer. */
+/** In a request, replaces only the values that it has from an earlier answer. */
 export function standIns(value: unknown, isRequest: boolean, field = ""): unknown {
   if (Array.isArray(value)) return shown(value).map((one) => standIns(one, isRequest, field));
   if (typeof value === "object" && value !== null) {

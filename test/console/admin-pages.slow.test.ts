@@ -1,4 +1,4 @@
-/** Pages of gateways and streams, and what the deployment's administrators have: tenants, messages set aside. */
+/** Pages of gateways and streams, and those of the deployment's administrators: tenants, dead letters. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectAsync } from "mqtt";
@@ -13,7 +13,7 @@ import { consoleSuite } from "./browser.js";
 const hostile = "<img src=x onerror=alert(1)>";
 const password = "correct horse battery";
 
-consoleSuite("console: gateways, streams, tenants, messages set aside", (test, world, web) => {
+consoleSuite("console: gateways, streams, tenants, dead letters", (test, world, web) => {
   const viewer = { username: unique("viewing"), password };
   let product: Rec;
   let gateway: Rec;
@@ -67,7 +67,7 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     await heading.waitFor();
   });
 
-  test("a gateway is told commands, stands at a place, and gets its devices on its own page", async () => {
+  test("a gateway receives commands, has a position, and gets its devices on its own page", async () => {
     const { page } = await web.openIn(`/gateways/${gateway.id}?tab=commands`);
     await page.getByLabel("Payload").fill("restart");
     await page.getByRole("button", { name: "Send" }).click();
@@ -187,7 +187,7 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     }
   });
 
-  test("a tenant is made, its administrator's password told once, and a name that is taken refused", async () => {
+  test("a tenant is made, its administrator's password shown once, and a name that is taken refused", async () => {
     const { page } = await web.openIn("/access?tab=tenants");
     const dialog = page.getByRole("dialog");
     const [tenantName, username] = [unique(hostile), unique("boss")];
@@ -218,7 +218,7 @@ consoleSuite("console: gateways, streams, tenants, messages set aside", (test, w
     assert.is(await theirs.page.getByRole("link", { name: "Set aside" }).count(), 0);
   });
 
-  test("what is set aside is named with its reason and bytes, tried again, and given up", () =>
+  test("a dead letter is shown with its reason and bytes, replayed, and dropped", () =>
     withTempDir(async (dir) => {
       let service = await startService(dir);
       const [own] = (await provision(service, 1)) as [Rec];

@@ -121,7 +121,7 @@ for (const variant of ["A", "B"]) {
         }
       });
 
-      test("a contact point is tested, and shows what it would be told, on a phone too", async () => {
+      test("a contact point is tested, and shows what it would receive, on a phone too", async () => {
         const settings = { url: "http://127.0.0.1:9/" };
         const point = await world.make("/api/v1/contact_points", { type: "webhook", name: "Duty", settings });
         const viewport = { width: 360, height: 740 };
@@ -133,7 +133,7 @@ for (const variant of ["A", "B"]) {
         assert.is(await page.evaluate("document.documentElement.scrollWidth > innerWidth"), false);
       });
 
-      test("whoever may only read sees members, and nothing to change them with", async () => {
+      test("a user who may only read sees members, and nothing to change them with", async () => {
         const user = { username: unique("viewing"), password: "correct horse battery" };
         await world.make("/api/v1/users", { ...user, role: "viewer" });
         await world.call("POST", `/api/v1/groups/${group.id}/devices`, { ids: [device.id] });

@@ -1,4 +1,4 @@
-/** Alert rules and their backtest, in a real browser: the alerts that it tells are those of the values. */
+/** Alert rules and their backtest, in a real browser: the alerts that it shows are those of the values. */
 import { parseCondition, textOfCondition } from "../../src/console/app/alert-rules/conditions.js";
 import { makeDevice, unique } from "../factories.js";
 import { assert, suite, until } from "../suite.js";
@@ -136,7 +136,7 @@ consoleSuite("console: alert rules", (test, world, web) => {
     await dialog.getByLabel("Number").fill("500");
     await dialog.getByText("0 alerts in the last 1 days").waitFor();
     await until(async () => (await drawnChart(page)).texts.some(({ text }) => text === "↑ > 500"), {
-      what: "the rule that is out of sight to be told at the edge",
+      what: "the rule that is out of sight to be shown at the edge",
     });
   });
 

@@ -54,7 +54,7 @@ consoleSuite(
       assert.equal(await readdir(dir), []);
     });
 
-    test("a failure is told in words with the folder's, and what was killed can be deleted", async () => {
+    test("a failure is shown in words with the folder's, and a killed backup can be deleted", async () => {
       await mkdir(join(dir, "20261120T030000Z.unfinished"));
       const { page } = await web.openIn(at);
       const row = page.getByRole("row").filter({ hasText: "unfinished" });

@@ -23,7 +23,7 @@ interface Watched {
 
 interface OpenOptions extends BrowserContextOptions {
   readonly at?: string;
-  /** Of another service than the suite's. */
+  /** The origin of another service than the suite's. */
   readonly origin?: string;
   /** Who is logged in when the page opens. */
   readonly user?: User;

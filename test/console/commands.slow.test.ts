@@ -26,7 +26,7 @@ suite("console: bodies of commands", (test) => {
     );
   });
 
-  test("a moment of the chosen zone is told by the clock of the service", () => {
+  test("a moment of the chosen zone is sent by the clock of the service", () => {
     const at = { ...typedTiming, at: "2026-11-24T14:30", zone: "Europe/Zurich" };
     assert.is(ownTime(at, "Asia/Shanghai"), "2026-11-24 21:30:00");
     assert.equal(timingBody(at, "UTC"), { scheduleType: 0, crontabTime: "2026-11-24 13:30:00" });
@@ -97,7 +97,7 @@ for (const variant of ["A", "B"]) {
           if (kind === "once") {
             await dialog.getByLabel("At", { exact: true }).fill("2035-01-15T14:30");
             await dialog.getByLabel("Zone").fill("America/New_York");
-            // The names of zones have come meanwhile, and what was typed is still there.
+            // The names of zones have loaded, and the typed text is still there.
             await page.locator("#zones option").first().waitFor({ state: "attached" });
             await dialog.getByLabel("Zone").press("Tab");
           }
@@ -133,7 +133,7 @@ for (const variant of ["A", "B"]) {
         assert.is(await dialog.getByLabel("Schedule").inputValue(), "nightly");
       });
 
-      test("whoever may only read sees what was sent, and nothing to send with", async () => {
+      test("a user who may only read sees what was sent, and nothing to send with", async () => {
         const user = { username: unique("viewing"), password: "correct horse battery" };
         await world.make("/api/v1/users", { ...user, role: "viewer" });
         const { page } = await web.openIn("/commands", { user });

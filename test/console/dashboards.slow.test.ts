@@ -312,7 +312,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     assert.is((await stored(dashboard.id)).version, 1);
   });
 
-  test("two who edit at once: the second is told what both have changed, and both versions stay", async () => {
+  test("two who edit at once: the second sees what both have changed, and both versions stay", async () => {
     const dashboard = await make([
       text("Shared"),
       text("Other", { id: "o", layout: { x: 0, y: 0, w: 3, h: 4 } }),
@@ -381,7 +381,7 @@ consoleSuite("console: dashboards", (test, world, web) => {
     assert.match(told, /They have changed\s+changed: Their new\s+title/);
     assert.match(told, /You have changed\s+changed: My new\s+title/);
     await dialog.getByRole("button", { name: "Close" }).click();
-    // Whoever takes everything back is at the present version.
+    // After everything is undone, the editor has the present version.
     await page.getByRole("button", { name: "Undo" }).click();
     await panelOf(page, "Their new").waitFor();
     await page.getByRole("button", { name: "Edit: Mine" }).click();

@@ -30,7 +30,7 @@ consoleSuite("console: a device", (test, world, web) => {
     await page.locator(".readout .reading", { hasText: "Temperature 22.5" }).waitFor();
   });
 
-  test("messages are told as they come, hostile ones as texts, with what was refused of them", async () => {
+  test("messages are shown as they come, hostile ones as texts, with what was refused of them", async () => {
     const { page } = await web.openIn(`/devices/${device.id}?tab=messages`);
     await world.publish(device, { temp: "hot", humm: 1, note: "<script>alert(1)</script>" });
     await page.getByText("<script>alert(1)</script>").first().waitFor();
@@ -38,7 +38,7 @@ consoleSuite("console: a device", (test, world, web) => {
     assert.is(await page.locator("main script").count(), 0);
   });
 
-  test("a command is sent, and its receipt told; with nobody there it says so", async () => {
+  test("a command is sent, and its receipt shown; without a connected device the page says so", async () => {
     const { page } = await web.openIn(`/devices/${device.id}?tab=commands`);
     await page.getByLabel("Payload").fill('{"vent": "open"}');
     await page.getByRole("button", { name: "Send" }).click();

@@ -1,4 +1,4 @@
-/** Explore, in a real browser: what is drawn and told is what was stored, in every zone. Flow 21 of the console. */
+/** Explore, in a real browser: what is drawn and listed is what was stored, in every zone. Flow 21 of the console. */
 import { DateTime } from "luxon";
 import type { Page } from "playwright-core";
 import { drawnValues } from "../../src/console/app/charts/drawn-values.js";
@@ -15,7 +15,7 @@ import { learnZones } from "./zones-known.js";
 
 const hourMs = 3_600_000;
 const zones = ["UTC", "Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"] as const;
-/** Of the machine that the browser is on. */
+/** Zones of the machine that the browser runs on. */
 const systemZones = ["UTC", "America/New_York", "Asia/Kolkata"] as const;
 
 suite("console: times of Explore", (test) => {
@@ -83,7 +83,7 @@ suite("console: times of Explore", (test) => {
     assert.is(withTail(found, undefined), found);
   });
 
-  test("what is told long after its time has its place too, though nothing newer has come", () => {
+  test("a point that comes long after its time is drawn at its time, though nothing newer has come", () => {
     const tails: Tails = new Map();
     addPoint(tails, "a/b", 15, 30, true);
     assert.equal(withTail({ times: [10, 20], values: [1, 2] }, tails.get("a/b")), {
@@ -131,7 +131,7 @@ suite("console: times of Explore", (test) => {
     assert.is(isFull(new Map([["a/b", { times: [29_000], values: [1] }]]), tails), false);
   });
 
-  test("a file tells which of two hours is meant, and runs nothing in a spreadsheet", () => {
+  test("a file says which of two hours is meant, and runs nothing in a spreadsheet", () => {
     const doubled = Date.UTC(2026, 9, 25, 0, 30);
     const line = {
       name: '=1+1,"x"',
@@ -255,7 +255,7 @@ consoleSuite("console: explore", (test, world, web) => {
     assert.is(await from.isVisible(), true);
   });
 
-  test("old values stand dimmed under new settings, go into files as what they are, and a failure is told", async () => {
+  test("old values stand dimmed under new settings, go into files as what they are, and a failure is shown", async () => {
     const { page } = await web.openIn(`/explore?d=${first.deviceID}&p=temp&u=day&view=table&tz=UTC${fixed}`);
     const row = page.locator("table.numbers tbody tr", { hasText: "2026-10-25 00:00:00" });
     await row.waitFor();
@@ -466,7 +466,7 @@ consoleSuite("console: explore", (test, world, web) => {
     assert.is(await page.locator("table.numbers .status.late").count(), 1);
   });
 
-  test("a device that is not there is told, and no viewer is asked for files", async () => {
+  test("a missing device is reported, and no viewer is asked for files", async () => {
     const user = { username: unique("viewing"), password: "correct horse battery" };
     await world.make("/api/v1/users", { ...user, role: "viewer" });
     const { page } = await web.openIn(`/explore?d=nobody,${first.deviceID}&p=temp${fixed}`, { user });

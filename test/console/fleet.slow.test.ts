@@ -41,7 +41,7 @@ consoleSuite("console: the fleet", (test, world, web) => {
     await dialog.waitFor({ state: "detached" });
   };
 
-  test("the rows have the room that the page leaves: it does not scroll, and nothing lies over them", async () => {
+  test("the rows fill the space that the page leaves: it does not scroll, and nothing covers them", async () => {
     for (const [width, bar] of [
       [1024, 0],
       [360, 56],
@@ -76,7 +76,7 @@ consoleSuite("console: the fleet", (test, world, web) => {
     await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).waitFor();
     assert.ok((await rowsOf(page).count()) <= rowNodesMax, String(await rowsOf(page).count()));
 
-    // Whoever comes back from a device finds the rows where they were.
+    // A user who comes back from a device finds the rows where they were.
     await page.getByRole("link", { name: `Station ${devicesMade - 1}` }).click();
     await page.getByRole("heading", { name: `Station ${devicesMade - 1}` }).waitFor();
     await page.goBack();
@@ -150,7 +150,7 @@ consoleSuite("console: the fleet", (test, world, web) => {
     for (const client of clients) await client.endAsync();
   });
 
-  test("some rows are blocked and let in again, and put into a group; a wrong product is told as a reason", async () => {
+  test("some rows are blocked and let in again, and put into a group; a wrong product is shown as a reason", async () => {
     const { page } = await web.openIn("/devices?q=st-02&sort=deviceName");
     for (const name of ["Station 0201", "Station 0202"]) await page.getByLabel(name).check();
     await begin(page, "Block", () => undefined);
@@ -199,7 +199,7 @@ consoleSuite("console: the fleet", (test, world, web) => {
     assert.is(await viewer.page.getByRole("checkbox").count(), 0);
   });
 
-  test("what the service refuses is told in the dialog, which keeps what was typed", async () => {
+  test("a refusal by the service is shown in the dialog, which keeps what was typed", async () => {
     const { page, context } = await web.openIn("/devices?q=st-04");
     await page.getByLabel("All 100 that match").check();
     await page.getByRole("toolbar").getByRole("button", { name: "Command" }).click();

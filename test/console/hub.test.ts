@@ -113,7 +113,7 @@ suite("console: holder of live streams", (test) => {
     assert.is(window.gaps(), 1);
   });
 
-  test("whoever steps through devices has two streams at most, is heard where he rests, and misses nothing", () => {
+  test("a user who steps through devices has two streams at most, gets the device where he stops, and misses nothing", () => {
     const stage = createStage();
     const window = stage.window();
     window.wants(["first"]);
@@ -144,7 +144,7 @@ suite("console: holder of live streams", (test) => {
     window.says([wantOf(["a"]), wide]);
     stage.pass(50);
     stage.greet();
-    assert.equal(window.left(), [wantOf(["a"])], "what is told of all devices goes before");
+    assert.equal(window.left(), [wantOf(["a"])], "events of all devices go before");
     for (const device of ids(5)) {
       window.wants([device]);
       stage.pass(200);
@@ -158,7 +158,7 @@ suite("console: holder of live streams", (test) => {
     assert.is(stage.open().length, 0);
   });
 
-  test("a stream that is cut for want of room is a gap for whom it was, once the new one is there", () => {
+  test("a stream that is cut for lack of capacity is a gap for its readers, once the new one is there", () => {
     const stage = createStage();
     const [one, other] = [stage.window(), stage.window()];
     const alerts = wantOf([], ["alerts"]);
@@ -219,7 +219,7 @@ suite("console: holder of live streams", (test) => {
     assert.equal(many.left(), [wantOf(["a,b"])], "an id with a comma cannot be asked for");
   });
 
-  test("whoever says what it wants is answered, also where it has said the same before", () => {
+  test("a window that says what it wants is answered, also where it has said the same before", () => {
     const stage = createStage();
     const window = stage.window();
     const wants = [wantOf(["a"])];
@@ -252,7 +252,7 @@ suite("console: holder of live streams", (test) => {
     assert.is(frozen.gaps(), 2);
   });
 
-  test("a window is told nothing of another user, and of a gap when its own is back", () => {
+  test("a window gets nothing of another user, and a gap when its own is back", () => {
     const stage = createStage();
     const [mine, theirs] = [stage.window(), stage.window()];
     mine.wants(["a"], 1);
@@ -314,10 +314,10 @@ suite("console: holder of live streams", (test) => {
     assert.equal(stage.open().map(devicesOf), ["b", "a,b"]);
   });
 
-  test("what two streams bring is told once, for five seconds, and not more than some is remembered", () => {
+  test("an event of two streams is passed on once, for five seconds, and the memory of events is bounded", () => {
     let now = 0;
     const recent = createRecent(() => now);
-    assert.equal([recent.isNew(1), recent.isNew(1)], [true, true], "one stream tells each thing once");
+    assert.equal([recent.isNew(1), recent.isNew(1)], [true, true], "one stream sends each event once");
     recent.begin();
     assert.equal([recent.isNew(1), recent.isNew(1)], [true, false]);
     for (let i = 2; i < 6002; i++) recent.isNew(i);

@@ -1,4 +1,4 @@
-/** Lists of records, in a real browser: what is ticked, what they are narrowed to, what is told, what comes back. */
+/** Lists of records, in a real browser: ticked rows, filters, messages, and what comes back. */
 import type { Page } from "playwright-core";
 import { documentBody } from "../dashboards/documents.js";
 import { makeDataPoint, makeDevice, makeProduct, unique } from "../factories.js";
@@ -29,7 +29,7 @@ consoleSuite("console: lists", (test, world, web) => {
     [device, other] = [await makeDevice(world, product), await makeDevice(world, product)];
   });
 
-  test("nothing says what will stand there, and gives the command, to whoever may use it", async () => {
+  test("an empty list says what will appear there, and gives the command to users who may use it", async () => {
     const { page } = await web.openIn("/commands");
     await page.getByText("No command yet").waitFor();
     assert.match(await page.locator("pre").innerText(), /curl -X POST http.*\/api\/v1\/device_publish/);
@@ -68,7 +68,7 @@ consoleSuite("console: lists", (test, world, web) => {
     assert.is(await rowsOf(page).count(), 25);
   });
 
-  test("an alert is told of at once, by shape and word, and leads to its device and to its time", async () => {
+  test("an alert is shown at once, by shape and word, and leads to its device and to its time", async () => {
     const { page } = await web.openIn("/alerts");
     await page.getByText("No alert.").waitFor();
     await world.publish(device, { temp: 35 });
@@ -91,7 +91,7 @@ consoleSuite("console: lists", (test, world, web) => {
     await page.getByRole("heading", { level: 1, name: String(device.deviceName) }).waitFor();
   });
 
-  test("alerts are narrowed by severity, device and time, in the address; Back takes it back", async () => {
+  test("alerts are filtered by severity, device and time, in the address; Back takes it back", async () => {
     await world.publish(other, { temp: 35 });
     await world.alertsSettled();
     const { page } = await web.openIn("/alerts");
@@ -139,7 +139,7 @@ consoleSuite("console: lists", (test, world, web) => {
     );
   });
 
-  test("the tab and the page that are shown are in sight, however narrow it is", async () => {
+  test("the tab and the page that are shown are in sight, however small the window is", async () => {
     const { page } = await web.openIn("/access?tab=changes", { viewport: { width: 360, height: 780 } });
     for (const part of [".tabs", ".rail"]) {
       const box = await page.locator(`${part} [aria-current=page]`).boundingBox();
@@ -160,7 +160,7 @@ consoleSuite("console: lists", (test, world, web) => {
       .waitFor();
   });
 
-  test("changes have their time, and are narrowed by what was done; words of roles are the page's", async () => {
+  test("changes have their time, and are filtered by action; words of roles are the page's", async () => {
     const user = { username: unique("reading"), password: "correct horse battery" };
     await world.make("/api/v1/users", { ...user, role: "viewer" });
     const { page } = await web.openIn("/access?tab=changes&action=create&entity_like=device");
@@ -190,7 +190,7 @@ consoleSuite("console: lists", (test, world, web) => {
     });
   });
 
-  test("whoever sees a share has words for severities, in both languages", async () => {
+  test("a user who sees a share has words for severities, in both languages", async () => {
     const dashboard = await world.make("/api/v1/dashboards", {
       name: unique("Alerts"),
       document: documentBody([

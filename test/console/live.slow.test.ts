@@ -32,7 +32,7 @@ consoleSuite("console: live", (test, world, web) => {
     return makeDevice(world, product);
   }
 
-  test("windows share one stream, each is told of its own device, and it ends with the last of them", async () => {
+  test("windows share one stream, each gets the events of its own device, and it ends with the last of them", async () => {
     const [one, other] = [await station(), await station()];
     await streamsAre(0);
     const { page, context } = await web.openIn(`/devices/${one.id}`);

@@ -285,7 +285,7 @@ consoleSuite("console: maps", (test, world, web) => {
     await page.waitForURL((url) => (url.searchParams.get("at") ?? "").endsWith(",7"));
   });
 
-  test("it is narrowed down to a product and a group, and the address keeps that", async () => {
+  test("it is filtered by a product and a group, and the address keeps that", async () => {
     const group = await world.make("/api/v1/groups", groupBody(product));
     const { page } = await web.openIn("/map?at=50,9,5&as=list");
     await page.getByText("5 devices in view").waitFor();
@@ -318,7 +318,7 @@ consoleSuite("console: maps", (test, world, web) => {
     await page.getByRole("region", { name: "Suva" }).waitFor();
   });
 
-  test("what is left out is told, and why there is no answer; it goes on by itself", async () => {
+  test("the map says what is left out, and why there is no answer; it goes on by itself", async () => {
     const { page } = await web.openIn("/map?at=50,9,5&as=list");
     await page.getByText("5 devices in view").waitFor();
     let isAway = true;
@@ -433,7 +433,7 @@ consoleSuite("console: maps", (test, world, web) => {
     assert.is(await page.locator("main img").count(), 0);
   });
 
-  test("whoever may only read sees the place and no way to change it", async () => {
+  test("a user who may only read sees the place and no way to change it", async () => {
     const { page } = await web.openIn(`/devices/${alone.id}?tab=place`, { user: await viewer(world) });
     await page.locator(".pin.here").waitFor();
     await page.getByText("53.50000° N, 9.90000° E").waitFor();

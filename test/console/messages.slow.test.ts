@@ -86,7 +86,7 @@ consoleSuite("console: messages", (test, world, web) => {
     );
   });
 
-  test("a refused key is told with its reason; one click makes it a data point, and decoding again stores it", async () => {
+  test("a refused key is shown with its reason; one click makes it a data point, and decoding again stores it", async () => {
     await world.publish(device, { temp: 20, humidity: 61 }, { temp: 21, humidity: 62 }, { temp: "hot" });
     const { page } = await web.openIn(`/devices/${device.id}?tab=messages`);
     await page.locator(".messages summary", { hasText: '"humidity":62' }).click();
@@ -161,11 +161,11 @@ consoleSuite("console: messages", (test, world, web) => {
     const seen = () => page.evaluate<string[]>("window.seen");
     // The page may write it down after we have seen it.
     await until(async () => (await seen()).at(-1) === "live", { what: "the last word" });
-    // The stream that had other topics may end once more on a busy machine.
+    // The stream that had other topics may end again on a busy machine.
     assert.is((await seen())[0], "not live: trying again");
   });
 
-  test("messages of all devices are told as they come, filtered, paused, and taken apart", async () => {
+  test("messages of all devices are shown as they come, filtered, paused, and taken apart", async () => {
     const { page } = await web.openIn("/messages");
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByText("Waiting for messages").waitFor();

@@ -144,7 +144,7 @@ consoleSuite("console: resources", (test, world, web) => {
     assert.is(await page.getByRole("row").filter({ hasText: "Temperature" }).count(), 1);
   });
 
-  test("an API key's secret is shown once; whoever may only read sees no way to change anything", async () => {
+  test("an API key's secret is shown once; a user who may only read sees no way to change anything", async () => {
     const { page } = await web.openIn("/access?tab=apiKeys");
     await page.getByRole("button", { name: "New" }).click();
     const dialog = page.getByRole("dialog");

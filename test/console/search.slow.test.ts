@@ -83,7 +83,7 @@ consoleSuite("console: search and keys", (test, world, web) => {
     assert.is(await viewer.page.getByRole("option", { name: /^New / }).count(), 0);
   });
 
-  test("what is not there, and a service that does not answer, are told in words", async () => {
+  test("missing records, and a service that does not answer, are reported in words", async () => {
     const { page, context } = await web.openIn("/");
     const { box } = await search(page, "nobody is called so");
     const told = page.getByRole("dialog").getByRole("status");

@@ -27,7 +27,7 @@ consoleSuite("console: signing in", (test, world, web) => {
     assert.match(page.url(), /from=-7d$/);
   });
 
-  test("wrong passwords are told, and then for how long to wait", async () => {
+  test("wrong passwords are reported, and then how long to wait", async () => {
     const username = unique("guessing");
     await world.make("/api/v1/users", { username, password: "correct horse", role: "viewer" });
     const { page } = await web.open();

@@ -58,7 +58,7 @@ consoleSuite("console: the shell", (test, world, web) => {
     await context.clearCookies();
     await page.getByLabel("Device").fill("of the first one");
     await page.getByText("Your session has ended").waitFor();
-    // A reload takes its time, and the page is there meanwhile.
+    // A reload takes its time, and the old page is there until it ends.
     await context.route("**/console/explore*", async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 500));
       await route.continue();

@@ -4,7 +4,7 @@ import type { Rec } from "../world.js";
 import { consoleSuite } from "./browser.js";
 
 consoleSuite("console: the first run", (test, world, web) => {
-  test("from nothing to a message on the screen; a misspelt key is told, and one click mends it", async () => {
+  test("from nothing to a message on the screen; a misspelt key is shown, and one click repairs it", async () => {
     const { page } = await web.openIn("/");
     await page.getByRole("link", { name: "Connect a first device" }).click();
     await page.getByLabel("Product").fill("Greenhouse");
@@ -31,7 +31,7 @@ consoleSuite("console: the first run", (test, world, web) => {
     await page.getByText("1 online").or(page.getByText("1 offline")).first().waitFor();
   });
 
-  test("a payload in no form is told as that; a name that is taken stays in the form with the reason", async () => {
+  test("a payload in no known form is shown as that; a name that is taken stays in the form with the reason", async () => {
     const { page } = await web.openIn("/start");
     await page.getByLabel("Device ID").fill("first-1");
     await page.getByLabel("Product").fill("Another");

@@ -1,4 +1,4 @@
-/** What windows want as questions to the service, and how its answers are read. */
+/** What windows want, as requests to the service, and how its answers are read. */
 import fc from "fast-check";
 import { createReader } from "../../src/console/app/live/events.js";
 import { bring, formatStreamPath, planStreams } from "../../src/console/app/live/plan-streams.js";
@@ -21,7 +21,7 @@ suite("console: questions of live streams", (test) => {
     ]);
   });
 
-  test("what is told of all devices is asked for once, and nothing at all is a question too", () => {
+  test("events of all devices are requested once, and no wants at all make one request too", () => {
     const wide: Want = { topics: ["alerts", "points"], devices: null };
     assert.equal(
       planStreams([wide, { topics: ["alerts", "points"], devices: ["a"] }]).map(formatStreamPath),
@@ -95,7 +95,7 @@ suite("console: a live stream that breaks off", (test) => {
     Date.now = nowOf;
   });
 
-  test("it goes on where it was; what was missed for long is a gap, not told as if it came late", async () => {
+  test("it goes on where it was; events that were missed for long are a gap, not late events", async () => {
     let passedMs = 0;
     Date.now = () => nowOf() + passedMs;
     const asked: (string | null)[] = [];

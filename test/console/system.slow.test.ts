@@ -89,7 +89,7 @@ consoleSuite("console: the system", (test, world, web) => {
       .setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
   const send = (page: Page) => importing(page).getByRole("button", { name: "Import" }).click();
 
-  test("a file is shown before it is sent; its bad row is told by its line, the others are taken", async () => {
+  test("a file is shown before it is sent; its bad row is reported by its line, the others are taken", async () => {
     const { page } = await web.openIn("/system?tab=transfer");
     await choose(page, "rows.csv", "deviceID,temp\nout-1,1\n");
     await importing(page).getByText("Columns are missing: time").waitFor();

@@ -160,7 +160,7 @@ suite("console: time", (test) => {
     assert.equal(names.map(isZone), [true, false, false, false, false, false]);
     assert.is(await loadZone("Mars/Base"), false);
     assert.equal(names.map(isZone), [true, true, false, false, false, false]);
-    // What nobody has answered is asked for once more.
+    // A zone whose request got no answer is requested again.
     assert.equal(asked, ["Asia/Tokyo", "Mars/Base", "<script>", "Away", "Mars/Base", "Away"]);
     assert.is(wallText("Asia/Tokyo", 0), "1970-01-01 09:00:00");
   });
@@ -202,7 +202,7 @@ consoleSuite(
       assert.is(await shown.textContent(), new Date(at).toISOString().slice(0, 19).replace("T", " "));
     });
 
-    test("an alert that the service has named is told in the language of the page", async () => {
+    test("an alert that the service has named is shown in the language of the page", async () => {
       const product = await makeProduct(world);
       await makeDataPoint(world, product, { dataPointID: "temp", dataPointName: "Heat", upperLimit: 50 });
       await world.publish(await makeDevice(world, product), { temp: 60 });

@@ -36,7 +36,7 @@ const nights: readonly Night[] = [
 
 consoleSuite("console: zones", (test, world, web) => {
   let device: Rec;
-  /** Of the twelfth part of a point's time: no two points of a night have the same. */
+  /** Derived from the point's time, so that no two points of a night have the same value. */
   const valueAt = (time: number): number => (time / stepMs) % 1000;
   test.before(async () => {
     const product = await makeProduct(world);
@@ -56,7 +56,7 @@ consoleSuite("console: zones", (test, world, web) => {
     );
   });
 
-  /** The points of a night as the API tells them: their wall times, and the exact ones. */
+  /** The points of a night as the API returns them: their wall times, and the exact ones. */
   async function answered({ zone }: Night, from: number, to: number) {
     const query = `deviceID=${device.deviceID}&timezone=${zone}&startTime=${from}&endTime=${to}&limit=1000`;
     const [walls, exact] = await Promise.all(

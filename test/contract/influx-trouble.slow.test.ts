@@ -103,7 +103,7 @@ influxSuite("a field that others write in InfluxDB", (test, influx) => {
     return { a: of("a", "temp"), b: of("b", "temp"), hum: of("a", "hum") };
   }
 
-  /** Every question there is of a series. */
+  /** Every kind of query of a series. */
   function questionsOf(store: SeriesStore, series: SeriesRef): Record<string, () => Promise<unknown>> {
     const [start, stop] = [monday, monday + week];
     const calendar = { unit: "day", timezone: "UTC" } as const;
@@ -141,7 +141,7 @@ influxSuite("a field that others write in InfluxDB", (test, influx) => {
     }
   }
 
-  test("refuses that field of every device: whoever asks is told its name and bucket, others are answered", async () => {
+  test("refuses that field of every device: its queries get its name and bucket as the error, others are answered", async () => {
     const server = await influx();
     const productID = newDevice();
     const { a, b, hum } = seriesOf(productID);
@@ -154,7 +154,7 @@ influxSuite("a field that others write in InfluxDB", (test, influx) => {
       nextID(),
     );
     assert.equal(refused.map(({ point }) => point.series.deviceID).sort(), ["a", "b"]);
-    assert.equal(first.conflicts, [{ field: "temp", ended: null, all: 1 }], "told once");
+    assert.equal(first.conflicts, [{ field: "temp", ended: null, all: 1 }], "reported once");
     for (const series of [a, b]) await allNamed(first.store, series, server.bucket);
     assert.equal(await first.store.latest([hum]), [{ time: inShard, value: 4 }]);
     const before = await first.store.read(a, { start: monday - 2 * week, stop: monday });
@@ -289,13 +289,13 @@ influxSuite("a time range that InfluxDB holds with another type", (test, influx)
     await close();
   });
 
-  test("does not change what several series are told together: each is told what it is alone", async () => {
+  test("does not change the answers for several series together: each gets the answer that it gets alone", async () => {
     const server = await influx();
     const { store, close } = await open(server);
     const { a, b, hum, after } = await conflictAmongGood(server, newDevice(), store);
     const flag = { ...newSeries("boolean", "a", "flag"), productID: a.productID };
     await store.write(pointsOf(flag, [monday - 5, true], [inShard - 1, false]), nextID());
-    // What something else has written for the device itself lies where the question must not reach.
+    // Another program has written a value for the device itself, which the query must not reach.
     await writeAs(server, `${a.productID},device=a temp="cold" ${inShard - 7200e6}000`);
     const series = [hum, a, flag];
     for (const range of [
@@ -506,7 +506,7 @@ influxSuite("the end of a field conflict", (test, influx) => {
 });
 
 influxSuite("InfluxDB's bucket", (test, influx) => {
-  test("that we made is made again when it has gone, and that is told", async () => {
+  test("that we made is made again when it has gone, and that is logged", async () => {
     const server = { ...(await influx()), bucket: newDevice() };
     const ledger = memoryLedger();
     const { store, made, states, close } = await open(server, ledger);
@@ -514,7 +514,7 @@ influxSuite("InfluxDB's bucket", (test, influx) => {
     const series = newSeries();
     await store.write(pointsOf(series, [inShard, 1]), nextID());
     await removeBucket(server);
-    // A write and a question that find it gone together.
+    // A write and a query find at the same time that it is gone.
     const [refused, latest] = await Promise.all([
       store.write(pointsOf(series, [inShard + 1, 2]), nextID()),
       store.latest([newSeries()]),
@@ -591,7 +591,7 @@ influxSuite("InfluxDB's bucket", (test, influx) => {
         ["writes", "bucket"],
         ["queries", "bucket"],
       ],
-      "told once each",
+      "reported once each",
     );
     await make();
     await store.write(pointsOf(series, [inShard, 1]), nextID());
@@ -617,7 +617,7 @@ influxSuite("InfluxDB's token", (test, influx) => {
       .token;
   }
 
-  test("is tried at open, for writes and for questions, and what it lacks is told once", async () => {
+  test("is tried at open, for writes and for queries, and what it lacks is logged once", async () => {
     const server = await influx();
     for (const [token, expected] of [
       ["wrong", ["writes token", "queries token"]],

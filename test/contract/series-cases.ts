@@ -95,7 +95,7 @@ const cases: fc.Arbitrary<Case> = fc
     return { timezone, unit, center, start, stop: Math.max(stop, start + 1), batches: timed, limit };
   });
 
-/** Writes a case's batches, then holds every question about it against the oracle. */
+/** Writes a case's batches, then compares every query about it with the oracle. */
 async function holdsOn(stores: readonly SeriesStore[], one: Case, kind: SeriesRef["kind"]): Promise<void> {
   const [series, oracle] = [newSeries(kind, newDevice()), createOracle()];
   for (const batch of one.batches) {

@@ -43,7 +43,7 @@ export async function piecesOf(
   return pieces;
 }
 
-/** Questions of several series of a device, and questions of somebody who leaves. */
+/** Queries of several series of a device, and queries of a caller that leaves. */
 function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
   test("the newest points of many series of a device are those of each alone, whatever kind and stretch", async () => {
     const store = await use();
@@ -94,7 +94,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     assert.equal(await store.readNewest([], {}, 5), []);
   });
 
-  test("the newest point in the last microsecond of an hour is one among those before it, and told once", async () => {
+  test("the newest point in the last microsecond of an hour is one among those before it, and read once", async () => {
     const store = await use();
     const deviceID = newDevice();
     const stop = base + 60 * minute;
@@ -104,7 +104,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     );
     const sample = ({ kind }: SeriesRef, i: number) =>
       kind === "text" ? `${i}` : kind === "boolean" ? i % 2 === 0 : i;
-    // Of each kind: both, the last microsecond alone, one before it alone, and one after the range as well.
+    // Each kind gets: both, the last microsecond alone, one before it alone, and one after the range as well.
     const times = [
       [stop - 30 * minute, stop - 1],
       [stop - 1],
@@ -135,7 +135,7 @@ function defineAskers(test: Test, use: () => Promise<SeriesStore>): void {
     }
   });
 
-  test("whoever leaves is asked nothing more for, and nobody else notices", async () => {
+  test("a reader that leaves causes no more queries, and nobody else notices", async () => {
     const store = await use();
     const series = newSeries();
     const pairs = Array.from({ length: 500 }, (_, i): [number, number] => [base + i * minute, i]);
@@ -224,7 +224,7 @@ export function defineColumns(test: Test, use: () => Promise<SeriesStore>): void
     ]);
   });
 
-  test("of rows that fall together the last stays, whatever lies between, before 1970 too", async () => {
+  test("the last of several rows with one time stays, whatever lies between, before 1970 too", async () => {
     const store = await use();
     const device = newDevice();
     const all = [newSeries("number", device), newSeries("number", device, "other"), newSeries("text")];
@@ -245,7 +245,7 @@ export function defineColumns(test: Test, use: () => Promise<SeriesStore>): void
       assert.is(sorted.length, places.length);
       assert.equal(pairsOf(await store.read(series, {})), sorted, `series ${i}`);
     }
-    // The same once more, as a caller does who got no answer.
+    // The same again, as a caller does that got no answer.
     assert.equal(await store.writeBatch(batchOf(all, ...rows)), []);
     assert.is((await store.read(all[0] as SeriesRef, {})).times.length, expected[0]?.size);
   });

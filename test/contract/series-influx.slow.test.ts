@@ -129,7 +129,7 @@ influxSuite("series in InfluxDB", (test, influx) => {
       assert.is((await store.read(good, {})).times.length, 200);
     }));
 
-  test("of a batch of columns, too, only the bad points are refused, each by its place", () =>
+  test("only the bad points of a batch of columns are refused, too, each by its place", () =>
     using(async (store) => {
       const productID = newDevice();
       const good = { ...newSeries(), productID };
@@ -314,7 +314,7 @@ suite("queries of callers who leave, InfluxDB", (test) => {
       timeoutMs: 60_000,
       probeMs: 1e6,
     });
-    // The probe's own question is answered at once.
+    // The probe's own query is answered at once.
     await until(() => open.size > 0, { what: "the probe" });
     for (const response of open) response.end();
     const store = await opening;

@@ -1,4 +1,4 @@
-/** The contract of texts: what is read at a time is bounded by bytes, and whoever goes on from there misses nothing. */
+/** The contract of texts: one read is bounded by bytes, and a reader that goes on from there misses nothing. */
 
 import { textBytes, textsBytes } from "../../store/lib/text-bytes.js";
 import type { Columns, ReadRange, SeriesRef, SeriesStore } from "../../store/series/series.js";
@@ -46,7 +46,7 @@ export function defineTexts(test: Test, use: () => Promise<SeriesStore>): void {
     const store = await use();
     const { series, all } = await written(store, newDevice());
     const read = (range: ReadRange) => store.read(series, { ...range, bytesMax });
-    // One by one, hundreds of questions: over one end, where texts written anew and late lie among others.
+    // One by one means hundreds of queries: they cover one end, where rewritten and late texts lie among others.
     for (const [wanted, most] of [
       [1, 120],
       [30, all.length],

@@ -381,7 +381,7 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
     assert.equal(pairsOf(await store.read(gone, {})), [[base + 1, 7]]);
   });
 
-  test("it is told at once which of many devices have points: in memory, on disk, of any kind", async () => {
+  test("one call finds which of many devices have points: in memory, on disk, of any kind", async () => {
     const store = await use();
     const having = Array.from({ length: 300 }, (_, i) =>
       newSeries((["number", "boolean", "text"] as const)[i % 3], `${newDevice()}'"\\ 日本`),
@@ -396,7 +396,7 @@ function defineRemoval(test: Test, use: OpenSeriesStore): void {
       having.slice(200).flatMap((ref) => pointsOf(ref, [base, valueFor(ref)])),
       nextID(),
     );
-    // Of other products, too: the deviceID alone does not make a device.
+    // Devices of other products are included, because the deviceID alone does not identify a device.
     const without = having.slice(0, 150).map((ref) => ({ ...ref, productID: `${ref.productID}x` }));
     const never = Array.from({ length: 150 }, () => newSeries());
     const asked = having.flatMap((ref, i) => [ref, ...without.slice(i, i + 1), ...never.slice(i, i + 1)]);

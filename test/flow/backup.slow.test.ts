@@ -365,7 +365,7 @@ suite("backups, embedded", (test) => {
       await service.stop();
     }));
 
-  test("a disk without room is told before anything is copied; one that fills meanwhile costs the backup alone", async () => {
+  test("a full disk is reported before anything is copied; one that fills during the copy fails the backup alone", async () => {
     const disk = mountSmallDisk(64 * 2 ** 20);
     if ("reason" in disk) return console.log(disk.reason);
     try {
@@ -382,7 +382,7 @@ suite("backups, embedded", (test) => {
           what: "its begin",
         });
         const { bavail, bsize } = await statfs(disk.path);
-        // The backup writes meanwhile: it may be this file that finds no more room.
+        // The backup writes at the same time, so this file may be the one that fills the disk.
         await writeFile(join(disk.path, "filler"), Buffer.alloc(bavail * bsize - 300_000)).catch((error) => {
           if (error.code !== "ENOSPC") throw error;
         });

@@ -25,7 +25,7 @@ function createLoad(client: MqttClient, devices: readonly Rec[]) {
   let running = true;
   let open = 0;
   const forNobody = new Set<number>();
-  // It is not told by the callback.
+  // The callback does not give the reason code.
   client.on("packetreceive", (packet) => {
     if (packet.cmd === "puback" && packet.reasonCode === noMatchingSubscribers)
       forNobody.add(packet.messageId ?? 0);

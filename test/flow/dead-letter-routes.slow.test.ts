@@ -1,4 +1,4 @@
-/** A message that ends every start: it is found, tried in a thread, set aside, named, and replayed once that is mended. */
+/** A message that crashes every start is found, tried in a thread, made a dead letter, logged, and replayed later. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { connectAsync } from "mqtt";
@@ -188,7 +188,7 @@ suite("a message that ends every start", (test) => {
 
 suite("kills from outside", (test) => {
   test(
-    "however often, and before anything is worked off: nothing is set aside, and all of it is there in the end",
+    "however often, and before anything is processed: there is no dead letter, and all of it is there in the end",
     () =>
       withTempDir(async (dir) => {
         let service = await startService(dir, { API_KEY: key, TIDEMARK_HOLD_SERIES: "1" });

@@ -195,7 +195,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** The fleet is online and sends; whoever logs in as it says finds the dashboards at the links. */
+/** The fleet is online and sends; a user who logs in as the output says finds the dashboards at the links. */
 async function checkKept(output: string): Promise<void> {
   const found = (pattern: RegExp): string => {
     const text = pattern.exec(output)?.[1] ?? "";

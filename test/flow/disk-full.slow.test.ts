@@ -46,7 +46,7 @@ const cases: readonly Case[] = [
 /** Longer than a sweep over the connections that have stopped reading. */
 const steadyMs = 2500;
 
-/** The number once acknowledgements are held: what was on its way, or still found room, has arrived by then. */
+/** The number once acknowledgements have stopped: messages that were on their way, or still fitted, have arrived. */
 async function steady(acknowledged: () => number): Promise<number> {
   for (let round = 0; round < 8; round++) {
     const before = acknowledged();
@@ -99,7 +99,7 @@ async function fillAndRecover(disk: SmallDisk, { name, environment, left, says }
   assert.is((await late.next("connack")).returnCode, 3);
   await late.ended();
   const refused = await post();
-  assert.equal([refused.status, refused.headers.get("retry-after")], [503, "5"], "over HTTP it is told so");
+  assert.equal([refused.status, refused.headers.get("retry-after")], [503, "5"], "over HTTP as well");
 
   await rm(ballast);
   await until(async () => (await notReady(service)) === null, { what: "the service to go on by itself" });

@@ -42,7 +42,7 @@ suite("what clients can make the service hold", (test) => {
     text: string;
   }
 
-  /** A connection that writes these bytes; what comes is read unless it is told not to. */
+  /** A connection that writes these bytes; it reads what comes unless `isRead` is false. */
   async function open(bytes: string | Buffer, isRead = true): Promise<Client> {
     const socket = connect(Number(new URL(http()).port), "127.0.0.1");
     sockets.push(socket);

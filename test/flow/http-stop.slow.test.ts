@@ -5,7 +5,7 @@ import type { Rec } from "../world.js";
 import { payloadsOf, provision, type RunningService, startService } from "./support.js";
 
 const linesEach = 3000;
-/** Of a second, so that requests are under way for some. */
+/** Messages a second: the limit makes requests take some seconds. */
 const limited = { DEVICE_MESSAGES_PER_SECOND: "250" };
 const numbers = Array.from({ length: linesEach }, (_, n) => n);
 

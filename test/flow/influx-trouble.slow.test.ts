@@ -170,7 +170,7 @@ influxSuite("InfluxDB in trouble", (test, influx) => {
           assert.ok(String(of("n").error).includes(`field "n"`), answer.text);
         }
 
-        // Who comes back to the live feed is told of the one, and goes on with the other.
+        // A client that comes back to the live feed receives the error of one field, and goes on with the other.
         const { apiKey } = JSON.parse(await readFile(join(dir, "first-start.json"), "utf8")) as Rec;
         const feed = await fetch(`${service.addresses.http}/api/v1/devices/${one.device.id}/live`, {
           headers: { authorization: `Bearer ${apiKey}`, "last-event-id": "before.1.0" },

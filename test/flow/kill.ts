@@ -12,7 +12,7 @@ import {
 } from "./support.js";
 
 const rounds = 5;
-/** Of each publisher, before a kill may come. */
+/** Each publisher has so many acknowledged before a kill may come. */
 const acknowledgedPerRound = 60;
 const killedWithinMs = 700;
 

@@ -1,4 +1,4 @@
-/** Alerts begin and end, SIGKILL, start again: each beginning and each end has been told. */
+/** Alerts begin and end, SIGKILL, start again: each beginning and each end has been notified. */
 import { connectAsync } from "mqtt";
 import { openHook } from "../notifications/receivers.js";
 import type { Told } from "../notifications/support.js";
@@ -138,7 +138,7 @@ suite("notifications after kills", (test) => {
         await until(
           () => told().began.length === wanted.began.length && told().ended.length === devicesCount,
           {
-            what: "every beginning and end to be told",
+            what: "every beginning and end to be sent",
           },
         );
         assert.equal(told(), wanted);

@@ -39,7 +39,7 @@ suite("devices that go away", (test) => {
       const guest = await connect(polite);
       guest.send({ cmd: "disconnect" });
       await guest.ended();
-      // It is the last to go: whoever else were to raise an alert would have done so before.
+      // This one leaves last: any other device that raises an alert would have done so before.
       await (await connect(broken)).cut();
       await becomes(service, [broken]);
 

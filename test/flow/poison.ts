@@ -1,6 +1,6 @@
 /**
- * Makes texts harmful to whoever parses them, in a process and in its threads: loaded before the program, as no
- * message of today does what one of tomorrow's faults may.
+ * Makes certain texts harmful to their parser, in a process and in its threads. It is loaded before the program, to
+ * imitate faults that future code may have.
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
 

@@ -30,7 +30,7 @@ async function deviceProcess(address: string, device: Rec, keepalive: number): P
   return child;
 }
 
-/** A wire between device and service that can be cut so that neither end is told. */
+/** A wire between device and service that can be cut without either end noticing. */
 async function wire(address: string): Promise<{ address: string; cut(): void; close(): Promise<void> }> {
   const { hostname, port } = new URL(address);
   const ends: Socket[] = [];

@@ -17,7 +17,7 @@ import { testWithOpenssl } from "../programs.js";
 import { assert, suite, until, withTempDir } from "../suite.js";
 import { provision, type RunningService, startService } from "./support.js";
 
-/** Serial number of what the listener proves itself with. */
+/** Reads the serial number of the listener's certificate. */
 async function serialOf(address: string | null | undefined): Promise<string> {
   const socket = connect({
     host: "127.0.0.1",

@@ -24,7 +24,7 @@ async function publish(service: AnyService, device: Rec): Promise<number[]> {
   return Array.from({ length: publisher.sent }, (_, n) => n);
 }
 
-/** Until each job of retention has run at least once more: they run every ten seconds. */
+/** Waits until each job of retention has run at least once: they run every ten seconds. */
 const rounds = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 12_000));
 
 const said = (service: AnyService, text: RegExp) =>
@@ -79,7 +79,7 @@ suite("a wall clock that is wrong", (test) => {
     { timeoutMs: 200_000 },
   );
 
-  test("of a first start in 1970 costs an hour, once a time server has put it right", () =>
+  test("at a first start in 1970 costs an hour, once a time server has corrected it", () =>
     withTempDir(async (dir) => {
       const clock = createSetClock();
       const sinceEpoch = clock.now() - 60_000;

@@ -34,7 +34,7 @@ suite("ended sessions through kill -9", (test) => {
         assert.is(await command("for both"), "successful");
         const there = await connect("there, with a comma 🌡");
         assert.equal(await sessionsOf(service, device), ["there, with a comma 🌡 0", "away 1", "other 1"]);
-        // What is saved meanwhile holds the sessions; the record of their end comes after it.
+        // A save before the end contains the sessions; the record of their end comes after it.
         const ids = `away,${encodeURIComponent("there, with a comma 🌡")}`;
         const path = `/api/v1/devices/${device.id}/sessions?clientIDs=${ids}`;
         assert.is((await service.call("DELETE", path)).status, 204);

@@ -1,4 +1,4 @@
-/** Starts that must not go well, or must go well all the same: read-only, full and damaged folders, a removed lock. */
+/** Starts that must fail, or must still succeed: read-only, full and damaged folders, a removed lock. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statfsSync } from "node:fs";
@@ -122,7 +122,7 @@ suite("guards of a start", (test) => {
       assert.match(lines, /"msg":"stopping".*\n.*"msg":"stopped"/);
     }));
 
-  test("whoever loses lock.db ends loudly, and a second start writes only then", () =>
+  test("a process that loses lock.db ends with an error, and a second start writes only then", () =>
     withTempDir(async (dir) => {
       const { service } = await withHistory(dir, 1);
       const second = await startToEnd(dir);
@@ -149,7 +149,7 @@ suite("guards of a start", (test) => {
       }
     }));
 
-  test("a start with a new lock waits for whoever may hold the one before", () =>
+  test("a start with a new lock waits for a process that may hold the one before", () =>
     withTempDir(async (dir) => {
       const { service } = await withHistory(dir, 1);
       await service.stop();
@@ -297,7 +297,7 @@ suite("guards of a start", (test) => {
       async () => {
         const dir = join(disk.path, "full");
         const { service, device, sent } = await withHistory(dir, 50);
-        await until(() => existsSync(join(dir, "reserve")), { what: "space set aside" });
+        await until(() => existsSync(join(dir, "reserve")), { what: "reserved space" });
         await service.stop();
         const ballast = join(disk.path, "ballast");
         await writeFile(ballast, Buffer.alloc(200 * mebi)).catch(() => undefined);
@@ -309,7 +309,7 @@ suite("guards of a start", (test) => {
         assert.match((await next.call("GET", "/readyz")).body.errors.uplinks ?? "", /disk full/);
         await rm(ballast);
         await until(async () => (await next.call("GET", "/readyz")).status === 200, { what: "to go on" });
-        await until(() => existsSync(join(dir, "reserve")), { what: "space set aside again" });
+        await until(() => existsSync(join(dir, "reserve")), { what: "reserved space again" });
         await next.stop();
         await rm(dir, { recursive: true });
       },

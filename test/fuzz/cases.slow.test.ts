@@ -24,7 +24,7 @@ const known: Known = {
 };
 
 suite("cases of the fuzzer", (test) => {
-  test("a grammar and a seed are one case, whoever makes it", () => {
+  test("a grammar and a seed always make the same case", () => {
     for (const grammar of grammars) {
       for (let seed = 0; seed < 30; seed++) {
         const [one, again] = [caseOf(grammar, seed, known), caseOf(grammar, seed, known)];

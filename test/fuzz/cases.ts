@@ -11,7 +11,7 @@ import { bytesOf, type Part } from "./tree.js";
 export const grammars = ["mqtt", "http", "files", "frames"] as const;
 export type Grammar = (typeof grammars)[number];
 
-/** Of the service under test, as far as cases name it. */
+/** Records of the service under test that cases name. */
 export interface Known {
   readonly reference: Reference;
   readonly authorization: string;

@@ -10,7 +10,7 @@ import { openTarget, type Target } from "./target.js";
 
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_122);
 const grammarMs = 13_000;
-/** Far above what is promised: other processes share the machine. by-hand.ts tells what is above 100 ms. */
+/** Far above what is promised: other processes share the machine. by-hand.ts lists cases above 100 ms. */
 const stallMsMax = 2000;
 const growthBytesMax = 600e6;
 

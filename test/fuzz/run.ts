@@ -78,7 +78,7 @@ export async function fuzz(
   return { cases, faults, waits, loopDelay, before, after };
 }
 
-/** Databases and segments that were opened meanwhile. */
+/** Databases and segments that may be opened during the run. */
 const descriptorsMore = 40;
 
 interface Neighbour {
@@ -110,7 +110,7 @@ async function openNeighbour({ service, starvedMs }: Target): Promise<Neighbour>
     lateMs = Math.max(lateMs, now - tickedAt - tickMs);
     tickedAt = now;
   }, tickMs);
-  /** What it took beyond what this process was late, or the service had no processor, meanwhile. */
+  /** Measures how long an action takes, without the time when this process was late or the service had no processor. */
   async function felt(kind: keyof Waits, action: () => Promise<unknown>): Promise<void> {
     lateMs = 0;
     const [startedAt, starved] = [performance.now(), starvedMs()];

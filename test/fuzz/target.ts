@@ -10,7 +10,7 @@ import { operationsOf } from "./http-grammar.js";
 
 export interface Target {
   readonly service: RunningService;
-  /** Of the tenant for the cases. */
+  /** Records of the tenant that the cases use. */
   readonly known: Known;
   /** Statuses of the HTTP answers; a connection that goes on is left after a while. */
   send(one: Case): Promise<readonly number[]>;

@@ -107,7 +107,7 @@ suite("rates by seconds", (test) => {
     rates.message(2);
     clock.pass(1000);
     rates.tick();
-    // Tenant 1 has been silent for longer than is told of.
+    // Tenant 1 has been silent for longer than the rates go back.
     rates.message(3);
     rates.message(1);
     clock.pass(1000);

@@ -1,4 +1,4 @@
-/** Messages that are set aside, as all nodes tell of them. */
+/** Dead letters, as all nodes together list them. */
 import { listClusterDeadLetters } from "../../src/journal-lists/cluster-dead-letters.js";
 import type { DeadLetter } from "../../store/journal/dead-letters.js";
 import { assert, suite } from "../suite.js";
@@ -13,8 +13,8 @@ const aside = (id: number, follower: DeadLetter["follower"] = "series"): DeadLet
   asideAt: 1,
 });
 
-suite("messages that nodes have set aside", (test) => {
-  test("are listed once, in order, also where a message has been set aside at two nodes", async () => {
+suite("dead letters of all nodes", (test) => {
+  test("are listed once, in order, also where two nodes have the same one", async () => {
     const parts = new Map([
       [2, [aside(5), aside(3, "alerts"), aside(3)]],
       [3, [aside(1), aside(5)]],

@@ -145,7 +145,7 @@ suite("a list of all nodes", (test) => {
       { numRuns: 100 },
     ));
 
-  test("a node that does not answer, or answers what is none, is missing, told of, and the list says so", async () => {
+  test("a node that does not answer, or answers wrongly, is missing, which the log and the list say", async () => {
     const logs = [10, 20, 30].map((id) => keptOf([record(id, id)]));
     const bad: readonly unknown[] = [
       {},

@@ -25,9 +25,9 @@ interface Broker {
   readonly id: number;
   readonly host: string;
   readonly port: number;
-  /** Of the listener over TLS, if the cluster has one. */
+  /** Port of the listener over TLS, if the cluster has one. */
   readonly securePort: number;
-  /** Of the listener behind a way of its own, if the cluster has one. */
+  /** The listener behind its own proxy, if the cluster has one. */
   readonly detour: Detour;
   /** Undefined while it is not running. */
   readonly pid: number | undefined;

@@ -5,7 +5,7 @@ import type { Brokers } from "./brokers.js";
 export interface Way {
   /** At which the client finds the brokers. */
   readonly addresses: readonly string[];
-  /** From now on nothing comes through, and nobody is told. */
+  /** From now on nothing comes through, without an error at either side. */
   cut(): void;
   mend(): void;
   close(): Promise<void>;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { repositoryRoot } from "../repository.js";
 
-/** Of one process at a time. */
+/** A disk for one process at a time. */
 export interface Disk {
   /** What the process must have in its environment. */
   readonly environment: Readonly<Record<string, string>>;

@@ -3,19 +3,19 @@ export interface NodePorts {
   readonly host: string;
   readonly broker: number;
   readonly controller: number;
-  /** Of the listener over TLS, where there is one. */
+  /** Port of the listener over TLS, where there is one. */
   readonly secure: number;
-  /** Of the listener behind a way of its own, where there is one. */
+  /** The listener behind its own proxy, where there is one. */
   readonly detour: Detour;
 }
 
-/** A listener that clients are told to look for at another port, from which a test passes them on, or does not. */
+/** A listener that is advertised at another port, from which a test passes clients on, or does not. */
 export interface Detour {
   readonly listens: number;
   readonly advertised: number;
 }
 
-/** A second listener of each node: TLS, and a user who is proved by SASL. */
+/** A second listener of each node: TLS, and a user who is authenticated by SASL. */
 export interface SecureListener {
   /** PEM texts; the certificate is for 127.0.0.1. */
   readonly key: string;
@@ -23,7 +23,7 @@ export interface SecureListener {
   /** Made of letters and digits. Beside that user, who may do all, PLAIN knows `guest` of the same password. */
   readonly user: string;
   readonly password: string;
-  /** After which a connection must prove its user again, milliseconds. */
+  /** A connection must authenticate its user again after so many milliseconds. */
   readonly sessionMs: number;
 }
 

@@ -35,7 +35,7 @@ static void note(char what, const struct statx *file, long long length) {
 
 static int synced(const char *name, int fd) {
   struct statx file;
-  /* Of what is written meanwhile nobody knows. */
+  /* The length before the sync counts: bytes that are written during it may be lost. */
   int known = look(fd, &file);
   int result = ((sync_call)dlsym(RTLD_NEXT, name))(fd);
   if (result == 0 && known) note('s', &file, (long long)file.stx_size);

@@ -1,4 +1,4 @@
-/** The live feed of a tenant that is told at several nodes: in one process, over links of TCP. */
+/** The live feed of a tenant whose events come from several nodes: in one process, over links of TCP. */
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -110,7 +110,7 @@ suite("the live feed of several nodes", (test) => {
     for (const node of nodes) await node.die();
   });
 
-  /** What a stream is told, until it is closed. */
+  /** Collects the events of a stream until it is closed. */
   function listen(
     node: Node,
     after: number | null = null,
@@ -131,7 +131,7 @@ suite("the live feed of several nodes", (test) => {
   const linksOf = (some: readonly Node[]): number => some.reduce((sum, { links }) => sum + links.size, 0);
   const three = (): [Node, Node, Node] => nodes as [Node, Node, Node];
 
-  test("is told what each node keeps, once, however many listen at however many nodes", async () => {
+  test("receives what each node keeps, once, however many listen at however many nodes", async () => {
     await startAll();
     const listening = [...nodes, ...nodes].map((node) => listen(node));
     for (const { subscription } of listening) assert.is(await subscription.ready(), true);
@@ -151,7 +151,7 @@ suite("the live feed of several nodes", (test) => {
     tell(message(9999));
     for (const { ids } of listening) await until(() => ids().includes(9999), { what: "one more" });
     for (const { events } of listening) assert.is(events.length, 301);
-    assert.is(linksOf(nodes), 6, "one for each pair, whoever asks");
+    assert.is(linksOf(nodes), 6, "one for each pair of nodes");
   });
 
   test("points and texts come as they are stored", async () => {
@@ -179,7 +179,7 @@ suite("the live feed of several nodes", (test) => {
     await until(() => events.length === 4, { what: "the other device's" });
   });
 
-  test("a link that breaks is opened again, and nothing is missed or told twice", async () => {
+  test("a link that breaks is opened again, and nothing is missed or sent twice", async () => {
     await startAll();
     const [here, there] = three();
     const { subscription, ids } = listen(here);
@@ -219,7 +219,7 @@ suite("the live feed of several nodes", (test) => {
     assert.is(faults.length, 1);
   });
 
-  test("a node that was away before anybody listened tells so as it comes", async () => {
+  test("a node that was away before anybody listened reports that when it comes", async () => {
     await start(0);
     await start(2);
     const { subscription, ids } = listen(nodes[0] as Node);
@@ -266,7 +266,7 @@ suite("the live feed of several nodes", (test) => {
     await until(() => messages.ids().includes(1), { what: "what is still wanted" });
   });
 
-  test("a stream that comes back is told what other nodes told meanwhile", async () => {
+  test("a stream that comes back receives what other nodes have published since", async () => {
     await startAll();
     const [here, there] = three();
     const first = listen(here);
@@ -299,7 +299,7 @@ suite("the live feed of several nodes", (test) => {
     assert.is(there.feed.subscribe(tenant, ["messages"], null), null);
   });
 
-  test("a shard that moves is told of once, whoever has it; what may have been told or not is missed", async () => {
+  test("events of a shard that moves are published once, by any owner; those of unknown state count as missed", async () => {
     await startAll();
     const [, first, second] = three();
     const listening = nodes.map((node) => listen(node));
@@ -327,12 +327,13 @@ suite("the live feed of several nodes", (test) => {
     const before = shardAt(first, { lastID: 0, isBroken: false });
     take(before, 1, 50);
     await all(...numbers(1, 50));
-    // Given in order, with all of it told.
+    // The shard is handed over in order, with all of it published.
     const after = shardAt(second, { lastID: 50, isBroken: false });
     after.settled(50);
     take(after, 51, 105);
     await all(...numbers(1, 105));
-    // Taken over while its owner stood still, which has told all but the last five, and is told so later.
+    // The shard is taken over while its owner stands still. The owner has published all but the last five, and learns
+    // of the move later.
     const again = shardAt(first, { lastID: 110, isBroken: true });
     take(again, 101, 120);
     await all(...numbers(1, 105), "gap", ...numbers(111, 120));
@@ -343,7 +344,7 @@ suite("the live feed of several nodes", (test) => {
     await all(...numbers(1, 105), "gap", ...numbers(111, 121));
   });
 
-  test("whoever is told faster than it takes misses something, is told so, and holds up nobody", async () => {
+  test("a reader that is too slow misses something, learns that, and holds up nobody", async () => {
     await startAll({ topicBytesMax: 64 * 1024 });
     const [here, there] = three();
     const { subscription, ids } = listen(here);
@@ -393,6 +394,6 @@ suite("the live feed of several nodes", (test) => {
       await closed;
     }
     there.tell(message(1));
-    await until(() => ids().includes(1), { what: "what is told to others" });
+    await until(() => ids().includes(1), { what: "events for others" });
   });
 });

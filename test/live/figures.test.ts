@@ -1,4 +1,4 @@
-/** What the overview tells of all nodes of a cluster. */
+/** The figures that the overview shows of all nodes of a cluster. */
 
 import type { ShardPlaces } from "../../ingest/directory/by-shard.js";
 import { rateSeconds } from "../../ingest/rates.js";

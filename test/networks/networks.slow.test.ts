@@ -95,7 +95,7 @@ networksSuite("networks that can be cut", (test) => {
   });
 });
 
-/** Says back what it is told, in its place. */
+/** Starts a server in its network that echoes what it receives. */
 async function startEcho(place: Place) {
   const script = `const server = require("node:net").createServer((socket) => {
       socket.on("error", () => {}).on("data", (piece) => { console.log(piece.length); socket.write(piece); });
@@ -107,7 +107,7 @@ async function startEcho(place: Place) {
   await until(() => lines.length > 0, { what: "the port" });
   return {
     port: Number(lines[0]),
-    /** How often it was told something. */
+    /** Counts the pieces that it has received. */
     heard: () => lines.length - 1,
     stop: async () => {
       child.kill("SIGKILL");

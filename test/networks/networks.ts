@@ -1,6 +1,6 @@
 /**
- * Network namespaces that processes run in, so that they can be cut off from each other: packets vanish on their way, and
- * neither side is told, as when a cable is pulled. Each direction is cut for itself.
+ * Network namespaces that processes run in, so that they can be cut off from each other: packets vanish on their way
+ * and neither side gets an error, as when a cable is pulled. Each direction is cut by itself.
  *
  * Every namespace has a pair of virtual interfaces to a router, a namespace as well, whose rules let packets vanish.
  */

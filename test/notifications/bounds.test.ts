@@ -33,7 +33,7 @@ function counting(db: Db) {
 }
 
 suite("bounds of notifications", (test) => {
-  test("1,000 messages of a tenant wait; its other groups wait too, cost nothing meanwhile, and are told later", () =>
+  test("1,000 messages of a tenant wait; its other groups wait too, cost nothing until then, and are notified later", () =>
     withStore(async (store) => {
       const tenant = await store.makeTenant();
       const point = await store.makePoint(tenant);
@@ -97,7 +97,7 @@ suite("bounds of notifications", (test) => {
       );
     }));
 
-  test("of several processes one tells: another only when it has been silent, itself at once after a restart", () =>
+  test("one of several processes notifies: another only when it has been silent, itself at once after a restart", () =>
     withStore(async ({ db, clock }) => {
       const hold = (node: number) => holdLease(db, node, clock.now(), clock.now() + 30_000);
       assert.equal([await hold(0), await hold(1)], [true, false]);

@@ -32,7 +32,7 @@ worldSuite(
     const told = (at: number): Told => JSON.parse(hook.received[at]?.body ?? "{}") as Told;
     const log = (contact: Rec) => logOf(world, contact);
 
-    test("a webhook is told that an alert began and ended, signed as Standard Webhooks says", async () => {
+    test("a webhook receives that an alert began and ended, signed as Standard Webhooks says", async () => {
       const contact = await contactOf("webhook", { url: `${hook.url}/alerts?token=abc`, secret });
       const { device, rule } = await makeAlerting(world, contact);
       await world.publish(device, { temp: 51 });
@@ -170,7 +170,7 @@ worldSuite(
       assert.is((logged.message as Told).kind, "test");
     });
 
-    test("mail is not sent in the clear where TLS is asked for, and a refused recipient is told", async () => {
+    test("mail is not sent in the clear where TLS is required, and a refused recipient is reported", async () => {
       const mail = await openMailServer({
         authOptional: true,
         onRcptTo: ({ address }, _session, done) =>
@@ -216,7 +216,7 @@ worldSuite(
       assert.match(String((await testContact(world, wrong)).record.answer), /refused|authorized/i);
     });
 
-    test("a target that hangs, closes early or answers nonsense is told as what it is, and holds up nobody", async () => {
+    test("a target that hangs, closes early or answers nonsense is reported as such, and holds up nobody", async () => {
       const hanging = await openSilent(() => undefined);
       const closing = await openSilent((socket) => socket.destroy());
       const babbling = await openSilent((socket) => socket.end("220 smtp\r\n"));
@@ -239,7 +239,7 @@ worldSuite(
       );
       const nobody = await contactOf("webhook", { url: "http://127.0.0.1:1/" });
       assert.match(String((await testContact(world, nobody)).record.answer), "ECONNREFUSED");
-      // Another contact point is told while they hang.
+      // Another contact point receives its message while these hang.
       assert.is(
         (await testContact(world, await contactOf("webhook", { url: hook.url }))).record.delivered,
         true,

@@ -65,8 +65,8 @@ function look({
   );
 }
 
-suite("what a group of alerts tells", (test) => {
-  test("what began is told once, and again after the repeat interval", () => {
+suite("messages of a group of alerts", (test) => {
+  test("a beginning is sent once, and again after the repeat interval", () => {
     const first = look({ members: [member(1), member(2)] });
     assert.equal([first.message?.kind, first.message?.began, first.message?.firing], ["alert", 2, 2]);
     assert.equal(first.outcome, {
@@ -84,7 +84,7 @@ suite("what a group of alerts tells", (test) => {
     assert.is(look({ members: told, sentAt: 0, route: { repeatInterval: 0 } }).message, null);
   });
 
-  test("an end is told with what goes on, and its member leaves", () => {
+  test("an end is sent with the alerts that go on, and its member leaves", () => {
     const members = [member(1, { told: true, endTime: now - 5 }), member(2, { told: true })];
     const { message, outcome } = look({ members, sentAt: now - 400_000 });
     assert.equal([message?.began, message?.ended, message?.firing], [0, 1, 1]);
@@ -95,20 +95,20 @@ suite("what a group of alerts tells", (test) => {
     assert.equal(outcome.finished, [1]);
   });
 
-  test("an alert that came and went while its group waited is told as both", () => {
+  test("an alert that came and went while its group waited is sent as both", () => {
     const { message, outcome } = look({ members: [member(1, { endTime: now })] });
     assert.equal([message?.began, message?.ended, message?.firing], [1, 1, 0]);
     assert.equal([outcome.began, outcome.finished], [[], [1]]);
   });
 
-  test("without sendResolved an end is not told, and its member leaves silently", () => {
+  test("without sendResolved an end is not sent, and its member leaves silently", () => {
     const members = [member(1, { told: true, endTime: now })];
     const { message, outcome } = look({ members, sentAt: now - 10_000, route: { sendResolved: 0 } });
     assert.is(message, null);
     assert.equal(outcome.finished, [1]);
   });
 
-  test("what is silenced is held back until it is not; what ends in silence is told to nobody", () => {
+  test("a silenced alert waits until the silence ends; one that ends in silence is never sent", () => {
     const members = [member(1), member(2, { endTime: now }), member(3)];
     const { message, outcome } = look({ members, silenced: [1, 2] });
     assert.equal(
@@ -124,7 +124,7 @@ suite("what a group of alerts tells", (test) => {
       nextAt: now + 60_000,
     });
     assert.is(look({ members: [member(1)], silenced: [1] }).outcome.nextAt, now + 60_000);
-    // The silence is over, and what it kept back has ended meanwhile.
+    // The silence is over, and one of the alerts that it deferred has ended.
     const after = look({ members: [member(1, { held: true, endTime: now }), member(2, { held: true })] });
     assert.equal(
       after.message?.alerts.map(({ id }) => id),
@@ -152,7 +152,7 @@ suite("what a group of alerts tells", (test) => {
     assert.equal([message?.alerts.length, message?.more, message?.began], [20, 8, 28]);
   });
 
-  test("whatever happens, nothing is told twice, nothing audible is forgotten, and something is always due while anything is owed", () => {
+  test("whatever happens, nothing is sent twice, nothing audible is forgotten, and something is always due while anything is owed", () => {
     const state = fc.constantFrom("new", "told", "held");
     const members = fc.array(fc.record({ state, ended: fc.boolean(), silenced: fc.boolean() }), {
       maxLength: 6,
@@ -189,7 +189,7 @@ suite("what a group of alerts tells", (test) => {
           const owed = isAudible && (!told || (endTime !== null && more.sendResolved === 1));
           if (message === null) assert.not.ok(owed && gone.has(id), "forgotten");
           else assert.is(listed.has(id) || message.kind === "repeat", owed || message.kind === "repeat");
-          if (listed.has(id)) assert.ok(isAudible, "told in silence");
+          if (listed.has(id)) assert.ok(isAudible, "sent in silence");
           const left = !gone.has(id);
           const stillOwes = left && endTime === null && !told && !outcome.began.includes(id);
           if (stillOwes) assert.ok(outcome.nextAt !== null, "never looked at again");

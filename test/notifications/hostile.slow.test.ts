@@ -1,4 +1,4 @@
-/** Other sides that mean harm: an attempt ends, takes a bounded part of memory, and lets go of its connection. */
+/** Other sides that mean harm: an attempt ends, uses bounded memory, and closes its connection. */
 import type { Socket } from "node:net";
 import { createAddressGuard } from "../../src/contact-points/addresses.js";
 import { createEmailSend } from "../../src/contact-points/email.js";
@@ -60,7 +60,7 @@ async function meet(type: keyof typeof senders, speak: (socket: Socket) => void)
     outcome: send(pointOf[type](server.port), outgoing, abort.signal),
     abort: () => abort.abort(),
     isMet: () => met > 0,
-    /** Whether the sender has let go of every connection. */
+    /** Whether the sender has closed every connection. */
     isLeft: () => met > 0 && open.size === 0,
     close: server.close,
   };
@@ -135,7 +135,7 @@ suite("hostile receivers", (test) => {
     const { isDelivered, isTransient, answer } = await one.outcome;
     assert.equal([isDelivered, isTransient, answer], [false, true, "the broker sends more than 65536 bytes"]);
     await until(one.isLeft, { what: "the connection to end" });
-    // What the system holds between both sides is told, but not taken.
+    // Bytes that the system buffers between both sides were sent, but not read.
     assert.ok(told < 32 * 2 ** 20, `${told}`);
     assert.ok(peak < 16 * 2 ** 20, `${peak}`);
     await one.close();

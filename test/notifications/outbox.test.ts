@@ -39,7 +39,7 @@ const raise = ({ db, clock }: NotificationStore, tenant: number, device: number)
   ]);
 
 suite("outbox of alerts", (test) => {
-  test("an alert whose device is deleted before anybody has looked is told, as begun and ended", () =>
+  test("an alert whose device is deleted before it is processed is sent, as begun and ended", () =>
     withStore(async (store) => {
       const { db, clock } = store;
       const tenant = await store.makeTenant();

@@ -73,7 +73,7 @@ export async function openMailServer(options: SMTPServerOptions) {
   };
 }
 
-/** A server that takes connections and does what it is told with them. */
+/** A server that accepts connections and calls `onSocket` with each. */
 export async function openSilent(onSocket: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {

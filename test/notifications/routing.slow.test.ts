@@ -17,7 +17,7 @@ worldSuite(
     const all = (): Told[] => hook.received.map(({ body }) => JSON.parse(body) as Told);
     const toldTimes = (count: number) =>
       until(() => hook.received.length >= count, { what: `${count} messages, of ${hook.received.length}` });
-    /** Nothing more comes: an alert that is told at once, raised after the others, is told. */
+    /** Checks that nothing more comes: a later alert, which is sent at once, has arrived. */
     const nothingMore = async (count: number): Promise<void> => {
       const later = await openHook();
       const { device } = await makeAlerting(world, await makeContact(world, "webhook", { url: later.url }));
@@ -79,7 +79,7 @@ worldSuite(
       assert.is(hook.received.filter(({ path }) => path === "/apart").length, 3);
     });
 
-    test("news within the interval waits for its end; what goes on is told again", async () => {
+    test("news within the interval waits for its end; alerts that go on are sent again", async () => {
       const contact = await contactOf();
       const { product } = await makeHotProduct(world);
       const [one, two] = [await makeDevice(world, product), await makeDevice(world, product)];
@@ -104,7 +104,7 @@ worldSuite(
       await nothingMore(4);
     });
 
-    test("in a silence nobody is told; what still goes on at its end is told then", async () => {
+    test("in a silence nothing is sent; alerts that still go on at its end are sent then", async () => {
       const contact = await contactOf();
       const { product, device } = await makeAlerting(world, contact);
       const short = await makeDevice(world, product);
@@ -117,7 +117,7 @@ worldSuite(
       await world.publish(device, { temp: 51 });
       await world.alertsSettled();
       await nothingMore(0);
-      // It comes to a group that has been looked at, and is held back.
+      // It comes to a group that has been processed, and is deferred.
       await world.publish(short, { temp: 51 });
       await world.alertsSettled();
       await nothingMore(0);
@@ -172,7 +172,7 @@ worldSuite(
       assert.equal(names.sort(), expected.sort());
     });
 
-    test("without sendResolved an end is not told", async () => {
+    test("without sendResolved an end is not sent", async () => {
       const contact = await contactOf();
       const { device } = await makeAlerting(world, contact, { sendResolved: 0 });
       await world.publish(device, { temp: 51 });
@@ -197,7 +197,7 @@ worldSuite(
       assert.match(String(all()[0]?.subject), "(+24)");
     });
 
-    test("a device that is offline is told in the language of the contact point", async () => {
+    test("an offline device is reported in the language of the contact point", async () => {
       const english = await contactOf();
       const chinese = await makeContact(world, "webhook", { url: `${hook.url}/zh` }, { language: "zh" });
       const { product } = await makeHotProduct(world);
@@ -222,7 +222,7 @@ worldSuite(
       assert.match(by("/zh").subject, "[告警]");
     });
 
-    test("another tenant's alerts are told to that tenant alone", async () => {
+    test("another tenant's alerts are sent to that tenant alone", async () => {
       const contact = await contactOf();
       await makeRoute(world, contact);
       const key = await world.otherTenant();

@@ -1,4 +1,4 @@
-/** What is told of the last while: two readers are told the same, and neither takes anything from the other. */
+/** Figures of the last minutes: two readers get the same, and neither takes anything from the other. */
 import { createHistogram } from "node:perf_hooks";
 import fc from "fast-check";
 import { createJournalLag } from "../../src/observability/journal-lag.js";
@@ -9,7 +9,7 @@ import { assert, suite } from "../suite.js";
 const windowMs = 60_000;
 
 suite("windows of the last while", (test) => {
-  test("a stall is told to everybody for a minute at least, and to nobody after two", () => {
+  test("a stall is shown to every reader for a minute at least, and to none after two", () => {
     const clock = createStillClock();
     const pair = createWindowPair(createHistogram, windowMs, clock.monotonic);
     const measure = (value: number): void => {
@@ -31,7 +31,7 @@ suite("windows of the last while", (test) => {
 });
 
 suite("lag of the journal", (test) => {
-  test("is the age of the oldest commit that cannot be read, whoever asks and however often", () => {
+  test("is the age of the oldest commit that cannot be read, for every reader and however often", () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ do: fc.constant("commit" as const), records: fc.integer({ min: 1, max: 9 }) }),
@@ -40,7 +40,7 @@ suite("lag of the journal", (test) => {
         fc.record({ do: fc.constant("set" as const), ms: fc.integer({ min: -1e9, max: 1e9 }) }),
         fc.constant({ do: "ask" as const }),
       ),
-      // So few commits are told apart exactly.
+      // So few commits are counted exactly.
       { maxLength: 60 },
     );
     fc.assert(
@@ -70,7 +70,7 @@ suite("lag of the journal", (test) => {
     );
   });
 
-  test("of a week's backlog it holds little, and is never too small, nor half of it too large", () => {
+  test("it holds little of a week's backlog, and is never too small, nor too large by half", () => {
     const clock = createStillClock();
     let [committed, settled] = [0, 0];
     const lag = createJournalLag({

@@ -65,7 +65,7 @@ publishedSuite("files", (test, world, scene) => {
     test(`${title} is written nowhere`, async () => {
       const before = await readdir("/tmp");
       const file = await zipOf({ ...bookParts(row("deviceID")), [name.replaceAll(/[./\\]/g, "z")]: "x" });
-      // Of the same length as the harmless name: yazl itself writes no such part.
+      // The name has the same length as the harmless one, since yazl itself writes no such part.
       const swapped = Buffer.from(
         file.toString("latin1").replaceAll(name.replaceAll(/[./\\]/g, "z"), name),
         "latin1",
@@ -94,7 +94,7 @@ publishedSuite("files", (test, world, scene) => {
 
   test("CVE-2026-31988 (yauzl): extra fields of an entry that end in the middle are refused, or nobody's matter", async () => {
     const good = await zipOf(bookParts(row("deviceID")));
-    // Of each entry of the directory: the extra field's length, and one of NTFS that has no more bytes after it.
+    // Each directory entry gets an extra field that is too short for its length, or one of NTFS with no bytes after it.
     for (const extra of ["0a00", "0a000000", "0a00040000000000", "0a002000000000000100", "5455ffff"]) {
       await refusedBook(withExtra(good, Buffer.from(extra, "hex")));
     }

@@ -108,7 +108,7 @@ publishedSuite("HTTP", (test, world, scene) => {
     socket.destroy();
   });
 
-  test("CVE-2013-4450 (Node): large answers that nobody reads are not made before there is room for them", async () => {
+  test("CVE-2013-4450 (Node): large answers that nobody reads are not made before there is capacity for them", async () => {
     const before = process.memoryUsage.rss();
     const socket = await opened();
     socket.pause();

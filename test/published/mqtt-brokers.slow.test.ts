@@ -59,7 +59,7 @@ publishedSuite("MQTT brokers", (test, world, scene) => {
     assert.is((await eventsOf(world, device))[0]?.topic, script);
   });
 
-  test("CVE-2021-46434 (EMQX): a login tells an unknown name and a wrong password by nothing", async () => {
+  test("CVE-2021-46434 (EMQX): a login does not distinguish an unknown name from a wrong password", async () => {
     const attempt = (username: string) =>
       world.call("POST", "/api/v1/login", { username, password: "wrong" }, { key: null });
     const told = ({ status, text }: Reply) => [status, text];

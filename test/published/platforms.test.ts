@@ -182,7 +182,7 @@ publishedSuite("platforms", (test, world, scene) => {
     );
   });
 
-  test("CVE-2022-39307 (Grafana): no answer without credentials tells whether a name exists", async () => {
+  test("CVE-2022-39307 (Grafana): no answer without credentials shows whether a name exists", async () => {
     const { user } = await userOf("viewer");
     const told = async (username: unknown) => {
       const reply = await world.call(
@@ -229,7 +229,7 @@ publishedSuite("platforms", (test, world, scene) => {
     assert.is((await world.call("GET", "/api/v1/me", undefined, { key: own })).record.role, "viewer");
   });
 
-  test("CVE-2024-1313 (Grafana): whoever knows the id of another tenant's record cannot delete it", async () => {
+  test("CVE-2024-1313 (Grafana): a caller who knows the id of another tenant's record cannot delete it", async () => {
     const device = await scene.device();
     const key = await world.otherTenant();
     for (const ids of [device.id, device.deviceID]) {
@@ -306,7 +306,7 @@ publishedSuite("platforms", (test, world, scene) => {
     }
   });
 
-  test("CVE-2024-30896 (InfluxDB): whoever may not export gets no link to a file with tokens", async () => {
+  test("CVE-2024-30896 (InfluxDB): a caller who may not export gets no link to a file with tokens", async () => {
     const reply = await world.call("GET", "/api/v1/devices_export?format=csv");
     const status = await ended(world, reply);
     assert.ok(status.excelPath, JSON.stringify(status));

@@ -114,7 +114,7 @@ suite("downsampling to a line", (test) => {
     assert.equal(thin(all, 3).values, ["t0", "t5", "t10"]);
   });
 
-  test("of very many keep every peak that is wider than nothing, and ask for no point twice", async () => {
+  test("of very many keep every peak that is wider than zero, and read no point twice", async () => {
     const count = 200_000;
     const pairs = Array.from({ length: count }, (_, i): [number, number] => [i * 1000, Math.sin(i / 9_000)]);
     // One point each: a chart that loses it lies.

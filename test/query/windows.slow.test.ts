@@ -79,7 +79,7 @@ function dayHours(name: string, start: string, stop: string): [string, number][]
   ]);
 }
 
-/** Of a length, evenly spread: doubles of fast-check are mostly tiny. */
+/** A fraction of a length, evenly spread, since most doubles of fast-check are tiny. */
 const part = fc.integer({ min: 0, max: 999_999 }).map((millionth) => millionth / 1e6);
 
 const places = fc.oneof(

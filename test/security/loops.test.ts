@@ -11,9 +11,9 @@
  * - `worker`: the file is a worker's or a child's alone; src/main does not come to it.
  * - `startup`: before anybody is served, when the service ends, in a tool of the operator, or in the demo.
  * - `constant`: a table of the code, a number of a few digits, a handful of attempts.
- * - `taken`: takes out or tells, once, what was put in one by one; whoever put it in has paid for that.
+ * - `taken`: takes out or passes on, once, what was put in one by one; putting it in has been charged.
  * - `limit: NAME`: what it goes over has a bound of that name, a constant or a setting, and a step costs little.
- * - `long`: none of these. It may take longer than it should, for the reason that `longer` gives; to be mended.
+ * - `long`: none of these. It may take longer than it should, for the reason that `longer` gives; to be repaired.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

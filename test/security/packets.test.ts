@@ -28,7 +28,7 @@ const acknowledgement = (cmd: "puback" | "pubrec" | "pubrel" | "pubcomp", answer
 const floods: Readonly<Record<string, Flood>> = {
   publish: { packet: (n) => publishPacket("1", { messageId: id(n) }), answer: "puback" },
   puback: acknowledgement("puback", null),
-  // Of what we never sent: MQTT 3.1.1 has no word for that, so it is answered as if it had been lost.
+  // It acknowledges what we never sent. MQTT 3.1.1 has no code for that, so it is answered as if it had been lost.
   pubrec: acknowledgement("pubrec", null),
   pubrel: acknowledgement("pubrel", "pubcomp"),
   pubcomp: acknowledgement("pubcomp", null),

@@ -29,7 +29,7 @@ const settings = schemaText.split(/\n(?= {2}[A-Z])/).flatMap((text): Setting[] =
   return [{ name, byDefault: expression === undefined ? null : product(expression) }];
 });
 
-/** Of "10 * 2 ** 30". */
+/** Calculates a product such as "10 * 2 ** 30". */
 function product(expression: string): number {
   const powers = expression.replaceAll("_", "").split(/ \* /);
   return powers

@@ -126,7 +126,7 @@ suite("the events' retention", (test) => {
   });
 
   test("deletes nothing for the shards that a node takes over while others are away", async () => {
-    // Six shards, three nodes: room for the two that each node has.
+    // Six shards, three nodes: the space is for the two that each node has.
     const all = [shardOf(0), shardOf(1)];
     const { apply } = retentionOf({ bytes: 200, shards: 6, nodes: 3 }, all);
     await apply();

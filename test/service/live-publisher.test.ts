@@ -1,9 +1,9 @@
-/** What is told of a shard that another process had. */
+/** Events that are published of a shard that another process had. */
 import { createShardPublisher, type LivePublisher } from "../../src/service/live-publisher.js";
 import { journalRecord } from "../store/journal/support.js";
 import { assert, suite } from "../suite.js";
 
-/** Told so far, in order: ids of messages, values of points, devices that come and go, `missed`. */
+/** Records what is published, in order: ids of messages, values of points, devices that come and go, `missed`. */
 function toldOf() {
   const told: unknown[] = [];
   const telling: LivePublisher = {
@@ -24,7 +24,7 @@ function take(telling: ReturnType<typeof createShardPublisher>, ...ids: readonly
   telling.settled(ids.at(-1) ?? 0);
 }
 
-suite("what is told of a shard", (test) => {
+suite("events that are published of a shard", (test) => {
   test("that nobody had before is all of it", () => {
     const { told, telling } = toldOf();
     const shard = createShardPublisher(telling, { lastID: 0, isBroken: false });
@@ -52,7 +52,7 @@ suite("what is told of a shard", (test) => {
     assert.equal(told, [6, 0.6]);
   });
 
-  test("with messages that may have been told or not: those are not told again, but missed once they can be read", () => {
+  test("with messages that may have been published or not: those are not published again, but missed once they can be read", () => {
     const { told, telling } = toldOf();
     const shard = createShardPublisher(telling, { lastID: 5, isBroken: false });
     shard.settled(2);

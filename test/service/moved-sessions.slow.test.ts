@@ -1,4 +1,4 @@
-/** The sessions of a shard that goes to another machine, whatever its journal has let go. */
+/** The sessions of a shard that moves to another machine, whatever its journal has deleted. */
 import { existsSync } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ interface Cluster {
   readonly world: ConsumerWorld;
   readonly clock: SetClock;
   readonly log: MemoryLog;
-  /** What was told of damage. */
+  /** Damage that was reported. */
   readonly damage: string[];
   /** What the next appends come to; kept without one. */
   readonly outcomes: Outcome[];
@@ -150,7 +150,7 @@ async function applyRetention(shard: Shard, clock: SetClock): Promise<string[]> 
 const begins = ({ journal }: Shard): number => journal.segments[0]?.firstID ?? 0;
 
 suite("sessions of a shard that goes to another machine", (test) => {
-  test("are there also if the journal has let go what began them", () =>
+  test("are there also if the journal has deleted the records that began them", () =>
     withCluster(async ({ world, clock, damage, open }) => {
       const a = await open("a");
       const first = begins(a);
@@ -210,7 +210,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.equal(damage, []);
     }));
 
-  test("without a snapshot nothing is let go, and one line says why", () =>
+  test("without a snapshot nothing is deleted, and one line says why", () =>
     withCluster(async ({ world, clock, log, outcomes, open, openWithOldSession }) => {
       const a = await openWithOldSession();
       const first = begins(a);
@@ -245,7 +245,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.ok(begins(a) > first);
     }));
 
-  test("a disk without room for a snapshot is not filled with one", () =>
+  test("a disk without space for a snapshot is not filled with one", () =>
     withCluster(async ({ world, clock, open }) => {
       const a = await open("a");
       await beginSession(a, world.device, "c");
@@ -295,7 +295,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.ok(/^sessions: .*made again from the journal$/.test(damage[0] ?? ""), damage[0]);
     }));
 
-  test("a file of them that proves damaged only as it is read is made again from the snapshot, too", () =>
+  test("a file of them whose damage is found only as it is read is made again from the snapshot, too", () =>
     withCluster(async ({ world, clock, damage, open, openWithOldSession }) => {
       const a = await openWithOldSession();
       await applyRetention(a, clock);
@@ -310,7 +310,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.match(damage[0] ?? "", /^sessions: .*made again from the journal$/);
     }));
 
-  test("a snapshot that is damaged itself does not keep the shard closed: what is lost is told", () =>
+  test("a snapshot that is damaged itself does not keep the shard closed: the loss is logged", () =>
     withCluster(async ({ world, clock, damage, open, openWithOldSession }) => {
       const a = await openWithOldSession();
       const path = join(a.dir, "sessions.db");
@@ -352,7 +352,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       assert.equal(clients(b, world.device), ["c x"]);
     }));
 
-  test("a journal that has lost their beginning and has no snapshot is told as damage", () =>
+  test("a journal that has lost their beginning and has no snapshot is reported as damage", () =>
     withCluster(async ({ world, clock, damage, open }) => {
       const a = await open("a");
       await beginSession(a, world.device, "c");
@@ -406,7 +406,7 @@ suite("sessions of a shard that goes to another machine", (test) => {
       reader.close();
     }));
 
-  test("they are kept up with as 128 MiB have come, or four times their bytes: whoever reads the journal has little to read", async () => {
+  test("they are saved after 128 MiB, or four times their bytes: a reader of the journal has little to read", async () => {
     const mebi = 2 ** 20;
     const segments: { firstID: number; bytes: number }[] = [{ firstID: 1, bytes: 500 * mebi }];
     const parts: number[] = [];

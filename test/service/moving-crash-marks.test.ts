@@ -39,7 +39,7 @@ suite("what is known of crashes, where shards move", (test) => {
     movingCrashMarks(world.store.db, (number) => createOwnedDb(dbOf(world.store.db), number, node), log);
   const givenTo = (node: typeof a) => takeShard(world.store.db, shard, { to: node, from: a, now });
 
-  test("the next holder finds what was in work, and what is set aside with its record", async () => {
+  test("the next holder finds what was in work, and the dead letters with their records", async () => {
     const atA = marksOf(a);
     await atA.open(shard);
     const mark = atA.workMark(place, "series");

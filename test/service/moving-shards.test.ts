@@ -49,7 +49,7 @@ suite("shards that move between nodes", (test) => {
               order.push(`closed at ${number}`);
               seenAtClose.push(nodes.get(other)?.holderOf(shard));
               own.delete(shard);
-              // It goes to the other all the same.
+              // It still goes to the other.
               if (seenAtClose.length === 1) throw new Error("one of its files cannot be closed");
             },
             pipelines: { look: () => void looks++, endWaits: () => void ends++ } as never,
@@ -82,7 +82,7 @@ suite("shards that move between nodes", (test) => {
       const [moved = -1] = open.get(2) as Set<number>;
       assert.equal(seenAtClose, [null]);
       assert.equal(order, ["copied at 2, open at 1", "closed at 1", "open at 2"]);
-      // It has been told, and need not wait for its next look.
+      // It has been notified, and need not wait for its next poll.
       await until(() => nodes.get(1)?.holderOf(moved) === 2, { what: "that it is there" });
       assert.is(nodes.get(1)?.areHoldersKnown(), true);
       // What is said of a shard that the node does not have means nothing, nor of one that there is not.

@@ -16,7 +16,7 @@ type ShardDeps = Parameters<typeof openShard>[1];
 const unused = () => undefined;
 const log = { debug: unused, info: unused, warn: unused, error: unused };
 
-/** Of a machine with its files in `dir`; its journal is there alone. */
+/** Dependencies of a shard on a machine with its files in `dir`, where only its journal is. */
 export async function shardDeps(
   { directory, meter, store }: Pick<ConsumerWorld, "directory" | "meter" | "store">,
   dir: string,

@@ -92,6 +92,6 @@ suite("a shard that comes", (test) => {
   }
 });
 
-/** Of the one device and its one command. */
+/** The states of the only device and its only command. */
 const shownOf = async (db: Db): Promise<unknown> =>
   db.first("select d.deviceStatus, c.publishStatus from device d join control_log c on c.deviceIntID = d.id");

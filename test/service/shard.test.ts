@@ -5,7 +5,7 @@ import { assert, rejects, suite } from "../suite.js";
 import { shardDeps } from "./shard-deps.js";
 
 suite("a shard that cannot be opened", (test) => {
-  test("is forgotten by what replays messages that were set aside", async () => {
+  test("is forgotten by the replay of dead letters", async () => {
     const world = await openConsumerWorld();
     const { aside: keeper, metadata, ...deps } = await shardDeps(world, world.dir, 3);
     const registered: string[] = [];

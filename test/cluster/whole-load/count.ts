@@ -12,7 +12,7 @@ export interface Counted {
   readonly schedules: number;
 }
 
-/** Of a load that has ended and whose effects are settled. @throws where something is lost, twice, or wrongly told */
+/** Counts the results of a load that has ended and settled. @throws where one is lost, doubled or wrongly published */
 export async function count(load: WholeLoad, anyNode: () => AnyService): Promise<Counted> {
   for (const one of load.publishing) await countMessages(one, anyNode);
   const commands = await countCommands(load.commanding, anyNode);

@@ -19,7 +19,7 @@ interface Options {
   readonly anyNode: () => AnyService;
   readonly publishers: number;
   readonly listeners: number;
-  /** Of each publisher. */
+  /** The rate of each publisher. */
   readonly messagesPerSecond: number;
 }
 

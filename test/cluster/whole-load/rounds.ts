@@ -18,7 +18,7 @@ interface Options extends Breakable {
   readonly messagesPerSecond: number;
   /** How long all runs before each break, ms. */
   readonly quietMs: number;
-  /** Told of each round as it is over. */
+  /** Called at the end of each round. */
   readonly onRound?: (round: Round) => void;
 }
 

@@ -1,7 +1,7 @@
 import { both, empty, holding, is, json, page, some } from "../form.js";
 import { type Given, type Line, lines } from "../line.js";
 
-/** Who is told of alerts: contact points, routes, silences and the log. */
+/** Notifications of alerts: contact points, routes, silences and the log. */
 
 const any = holding({});
 

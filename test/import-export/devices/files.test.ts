@@ -66,7 +66,7 @@ const texts = [
 const number = (text: string) => ({ kind: "number", text });
 const date = (text: string) => ({ kind: "date", text });
 
-/** Trailing empty cells are not told apart from none. */
+/** Drops trailing empty cells: they mean the same as no cells. */
 const shortened = (cells: readonly FileCell[]) =>
   cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1);
 
@@ -256,7 +256,7 @@ suite("table files", (test) => {
     });
   });
 
-  test("xlsx: shared texts are told apart by number, whatever they are", async () => {
+  test("xlsx: shared texts are distinguished by number, whatever they are", async () => {
     await withTempDir(async (dir) => {
       const all = ["", "a", "设备 😀", "_x0041_", "", "end"];
       const strings = all.map((text) => `<si><t>${text}</t></si>`).join("");

@@ -1,4 +1,4 @@
-/** Whoever takes nothing of an export is given up; a store that is slow is waited for. */
+/** An export whose client reads nothing is ended; one with a slow store goes on. */
 import type { ExportPlan } from "../../../src/import-export/points/export-messages.js";
 import { openExport, type StartTimer } from "../../../src/import-export/points/export-stream.js";
 import type { Columns, SeriesRef } from "../../../store/series/series.js";
@@ -13,7 +13,7 @@ const plan: ExportPlan = {
   devices: [{ deviceID: "d", points: [{ dataPointID: "f", form: "number", series: 0 }] }],
 };
 
-/** A clock on which time passes when it is told to. */
+/** A clock on which time passes only by `pass`. */
 function virtualTimers() {
   let now = 0;
   const timers = new Set<{ readonly at: number; readonly then: () => void }>();
@@ -32,7 +32,7 @@ function virtualTimers() {
   return { start, pass, running: () => timers.size };
 }
 
-/** Pieces come when they are let go. */
+/** A store whose pieces come only when they are released. */
 function slowStore(pieces: number) {
   let letGo: () => void = () => undefined;
   let asked = 0;

@@ -25,7 +25,7 @@ suite("wall-clock times of devices and of files", (test) => {
       fc.property(seconds, micros, fc.constantFrom(...zones), (second, micro, name) => {
         const text = DateTime.fromSeconds(second, { zone: name }).toFormat("yyyy-MM-dd HH:mm:ss");
         const at = read(`${text}.${String(micro).padStart(6, "0")}`, name);
-        // Of a doubled hour the first counts.
+        // If the hour occurs twice, the first one counts.
         const whole = ((at ?? Number.NaN) - micro) / 1e6;
         assert.ok(Number.isInteger(whole) && whole <= second, text);
         assert.is(DateTime.fromSeconds(whole, { zone: name }).toFormat("yyyy-MM-dd HH:mm:ss"), text);

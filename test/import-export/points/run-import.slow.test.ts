@@ -86,7 +86,7 @@ suite("imports within their bounds", (test) => {
     await rejects(() => importOf("csv", rows, stopping.signal), /abort/);
   });
 
-  test("bad rows beyond the room of their list are counted", async () => {
+  test("bad rows beyond the limit of their list are counted", async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => `nobody${i},temp,${1.6e9 + i},1\n`);
     let room = 200_000;
     const state = await importOf("csv", ["deviceID,dataPointID,time,value\n", ...rows], undefined, {

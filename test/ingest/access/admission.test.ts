@@ -111,11 +111,11 @@ suite("admission", (test) => {
     const [device] = guests("10.0.0.3", 1);
     assert.ok(admission.enter(device as Guest));
     for (const guest of guests("10.0.0.2", 100)) assert.ok(admission.enter(guest));
-    assert.not.ok(device?.gone, "whoever comes beside a flood has time to say who it is");
+    assert.not.ok(device?.gone, "a client beside a flood has time to authenticate");
     assert.is(callers.filter(({ gone }) => gone).length, 4);
   });
 
-  test("whoever turns out to come from elsewhere counts there", () => {
+  test("a client that turns out to come from elsewhere counts there", () => {
     const admission = createAdmission<Guest>(4);
     const behind = guests("10.0.0.1", 4);
     for (const guest of behind) admission.enter(guest);
@@ -132,7 +132,7 @@ suite("admission", (test) => {
     assert.equal({ ...admission.counts }, { open: 2, proven: 0 });
   });
 
-  test("one that has given way proves nothing any more", () => {
+  test("one that has given way is not authenticated any more", () => {
     const admission = createAdmission<Guest>(1);
     const [first, second] = [new Guest("a"), new Guest("b")];
     admission.enter(first);
@@ -142,7 +142,7 @@ suite("admission", (test) => {
     assert.equal({ ...admission.counts }, { open: 1, proven: 0 });
   });
 
-  test("never more than there are places, and whoever is displaced is of the largest crowd", () => {
+  test("never more than there are places, and a displaced client is of the largest crowd", () => {
     const step = fc.record({ address: fc.nat(4).map(String), what: fc.nat(6), which: fc.nat(30) });
     fc.assert(
       fc.property(fc.nat(9), fc.array(step, { maxLength: 200 }), (more, steps) => {

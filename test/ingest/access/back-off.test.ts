@@ -52,7 +52,7 @@ suite("back-off", (test) => {
     }
   });
 
-  test("an address and a name are told apart wherever one ends", () => {
+  test("an address and a name are distinguished wherever one ends", () => {
     const backOff = createGuessBackOff(now, 1);
     backOff.attempt("1", "2 a");
     assert.equal([backOff.attempt("1 2", "a"), backOff.attempt("1", "2 a")], [0, 1000]);
@@ -122,7 +122,7 @@ suite("guarding against guesses", (test) => {
     (found: DeviceEntry | Denied, address = here) =>
       guardGuessing(guard, { address, username: "user", token }, hasCertificate, async () => found);
 
-  test("of credentials only wrong ones count", async () => {
+  test("only wrong credentials count", async () => {
     const ask = asking(open(), "other");
     for (let i = 0; i < 5; i++) {
       assert.equal(await ask(denied("unavailable")), denied("unavailable"));
@@ -154,7 +154,7 @@ suite("guarding against guesses", (test) => {
     assert.equal(await ask(device(1)), denied("back_off"));
   });
 
-  test("what is proven is found by name and proof together, and gives way to what is proven only", () => {
+  test("a verified login is found by name and proof together, and gives way to verified ones only", () => {
     const proven = createVerifiedLogins(2);
     assert.not(proven.has("a", "b"));
     proven.add("a", "b");

@@ -137,7 +137,7 @@ worldSuite(
       for (const client of inside) await client.cut();
     });
 
-    test("whoever has said DISCONNECT leaves its place, though it keeps its own half open", async () => {
+    test("a client that has sent DISCONNECT leaves its place, though it keeps its own half open", async () => {
       const socket = connect({ port: portOf(world, "mqtt"), host: "127.0.0.1", allowHalfOpen: true });
       let reset = false;
       socket.on("error", () => {
@@ -163,7 +163,7 @@ worldSuite(
   (test, world) => {
     const line = (address: string) => Buffer.from(`PROXY TCP4 ${address} 192.0.2.1 4711 1883\r\n`);
 
-    test("each client counts as itself once the proxy has told whose it is", async () => {
+    test("each client counts as itself once the proxy has sent its address", async () => {
       const device = await makeDevice(world, await makeProduct(world));
       const others: Socket[] = [];
       for (let n = 1; n <= 6; n++) {
@@ -182,7 +182,7 @@ worldSuite(
       for (const socket of others) socket.destroy();
     });
 
-    test("a WebSocket counts as what its upgrade tells", async () => {
+    test("a WebSocket counts by the address of its upgrade", async () => {
       const upgraded = async (address: string): Promise<WebSocket> => {
         const headers = { "X-Forwarded-For": address };
         const webSocket = new WebSocket(world.service.ws ?? "", "mqtt", { headers });

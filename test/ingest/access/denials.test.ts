@@ -45,7 +45,7 @@ suite("refused connections over shards", (test) => {
     assert.equal([recorded.length, meter.denialsUnrecorded], [1000, 500]);
   });
 
-  test("are counted where the shard takes nothing, or cannot be told", async () => {
+  test("are counted where the shard takes nothing, or cannot be notified", async () => {
     const away = () => Promise.reject(new Error("the metadata are away"));
     const { recorded, meter, add } = begin(away, new Set([1]));
     add(deviceOf(3));

@@ -111,7 +111,7 @@ suite("policies", (test) => {
     assert.equal([named?.mayPublish("%u"), named?.mayPublish("x")], [true, false]);
   });
 
-  test("of no rules there is nothing to ask, and rules of one action leave the other open", () => {
+  test("without rules there is nothing to ask, and rules of one action leave the other open", () => {
     assert.is(compilePolicies([], names), null);
     const compiled = compilePolicies([rule("up/#", publish, allow)], names);
     assert.equal(

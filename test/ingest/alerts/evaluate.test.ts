@@ -86,7 +86,7 @@ function alertsOf(states: readonly DeviceState[], cause: string): [times: number
   return alerts;
 }
 
-/** The same told plainly: every used value of `a` in turn, a message counting once for an alert. */
+/** A plain model of the same: every used value of `a` in order; a message counts once for an alert. */
 function expectedOfLimit(messages: readonly (readonly Sent[])[]): [number, boolean][] {
   const alerts: [number, boolean][] = [];
   let newest = Number.NEGATIVE_INFINITY;
@@ -156,7 +156,7 @@ suite("evaluation of messages", (test) => {
       return { id: 1, time: i, value };
     });
 
-  test("of a cause that swings within a message some alerts are kept; the rest is counted, the last point decides", () => {
+  test("a cause that swings within a message keeps some alerts; the rest is counted, the last point decides", () => {
     for (const begun of [false, true]) {
       for (const last of [1, 9]) {
         for (const count of [9, 10, 11, 12, 13, 9900, 9901]) {
@@ -270,7 +270,7 @@ suite("evaluation of messages", (test) => {
     scopes: [],
   });
 
-  test("a heavy message is told by its points and its rules, and lets others in", async () => {
+  test("a heavy message is recognised by its points and its rules, and lets others in", async () => {
     const condition = Array(20).fill("round(dataPoint,3)").join("+");
     const by = await slow(20, `${condition} > 100`);
     assert.is(isHeavy(plan, [], 50), false);

@@ -1,4 +1,4 @@
-/** Edits without end hold up no message: neither whoever edits his own records, nor anybody else. */
+/** Endless edits hold up no message, neither those of the tenant that edits nor those of others. */
 import type { AlertsConsumer } from "../../../ingest/alerts/consumer.js";
 import type { Change } from "../../../store/metadata/db/changes.js";
 import type { Db } from "../../../store/metadata/db/db.js";
@@ -10,7 +10,7 @@ import { type ConsumerWorld, openConsumerWorld } from "./support.js";
 suite("endless edits", (test) => {
   let world: ConsumerWorld;
   let alerts: AlertsConsumer;
-  /** Told after each statement that reads a plan, or what hangs below a carrier. */
+  /** Edits that arrive after each statement that reads a plan, or the devices below a carrier. */
   let edits: readonly Partial<Change>[] = [];
   let looks = 0;
   const wrap = (db: Db): Db => ({
@@ -68,7 +68,7 @@ suite("endless edits", (test) => {
     await series.close();
   }
 
-  test("of the product itself: its plan is read for each message, and each is worked off", async () => {
+  test("of the product itself: its plan is read for each message, and each is processed", async () => {
     edits = [{ entity: "product", recordID: world.product }];
     await sendAll(Buffer.from('{"temp":1}'));
     assert.equal(world.values, [1, 1, 1, 1, 1]);
@@ -88,14 +88,14 @@ suite("endless edits", (test) => {
     assert.equal([world.values.length, looks], [5, 1]);
   });
 
-  test("of what hangs below a carrier: its envelopes are expanded all the same", async () => {
+  test("of the devices below a carrier: its envelopes are still expanded", async () => {
     const child = await addChild();
     edits = [{ entity: "device", recordID: child, detail: '{"blocked":0}' }];
     await sendAll(envelope);
     assert.equal(world.values, [5, 5, 5, 5, 5]);
   });
 
-  test("of devices elsewhere, or of what says nothing of their place: what hangs there is read once", async () => {
+  test("of devices elsewhere, or without a change of place: the devices below are read once", async () => {
     const child = await addChild();
     // The plan of the product.
     await world.send({ temp: 1 });

@@ -8,7 +8,7 @@ import { assert, suite } from "../../suite.js";
 import { testDevice } from "../decode/device.js";
 
 suite("decoding again", (test) => {
-  test("what the store will never take is kept aside and not counted as stored", async () => {
+  test("points that the store will never take are reported as refused and not counted as stored", async () => {
     const payloads = [1, 2, 3].map((temp) => Buffer.from(JSON.stringify({ time: 9.6e8 + temp, temp })));
     const events = {
       kept: async function* () {

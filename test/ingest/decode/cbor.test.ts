@@ -98,7 +98,7 @@ suite("CBOR", (test) => {
     });
   }
 
-  test("byte strings are told apart from text", () => {
+  test("byte strings are distinguished from text", () => {
     assert.equal(hex("4401020304"), { value: new ByteString(Buffer.from([1, 2, 3, 4])) });
     assert.equal(hex("5f42010243030405ff"), { value: new ByteString(Buffer.from([1, 2, 3, 4, 5])) });
   });

@@ -60,7 +60,7 @@ interface Entry {
   readonly values: Members;
 }
 
-/** Of two times in one object one is the time, and the other a name that nothing knows. */
+/** If an object has two times, one is its time, and the other counts as an unknown name. */
 const timesBeside = (time: Members): number => Math.max(0, time.length - 1);
 
 function countEntry(entry: Entry | null | number): number {

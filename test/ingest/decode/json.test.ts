@@ -90,7 +90,7 @@ suite("JSON payloads", (test) => {
       assert.equal(read(payload), { readings: [], refused: [reason] }));
   }
 
-  test("of members with one name in an object the last counts, and the others are counted", () => {
+  test("the last of several members with one name in an object is used, and the others are counted", () => {
     const repeated: readonly (readonly [string, Reading[], number])[] = [
       ['{"temp": 1, "temp": 2}', [one("temp", 2)], 1],
       ['{"temp": 1, "hum": "a:b", "temp": "x\\":", "temp": 2}', [one("temp", 2), one("hum", "a:b")], 2],
@@ -106,7 +106,7 @@ suite("JSON payloads", (test) => {
     }
   });
 
-  test("entries of another shape cost themselves only, and each is told", () => {
+  test("entries of another shape cost themselves only, and each is reported", () => {
     assert.equal(read('[{"temp": 1}, 5, {"hum": 2}, null, [{"temp": 3}]]'), {
       readings: [one("temp", 1), one("hum", 2)],
       refused: ["shape", "shape", "shape"],

@@ -31,7 +31,7 @@ function topmost(forest: Forest): number[] {
 const names = (count: number) => Array.from({ length: count }, (_, i) => `shard ${i}`);
 
 suite("the shard of a device", (test) => {
-  test("is that of the topmost device above it, whoever is asked", () =>
+  test("is that of the topmost device above it, for every device", () =>
     fc.assert(
       fc.asyncProperty(forests, fc.integer({ min: 2, max: 9 }), async (forest, count) => {
         // Trees of this height are within what is walked.
@@ -48,7 +48,7 @@ suite("the shard of a device", (test) => {
       }),
     ));
 
-  test("is not told at once while a device above is not at hand", async () => {
+  test("is not known at once while a device above is not cached", async () => {
     const directory = directoryOf([null, 1, 2], new Set([1]));
     const shards = shardsOf(names(2), directory);
     const [top, , below] = directory.entries as [DeviceEntry, DeviceEntry, DeviceEntry];

@@ -66,7 +66,7 @@ suite("directory", (test) => {
     await dir.close();
   });
 
-  test("of a device that nobody has asked for its end is told, and nothing else", async () => {
+  test("only the end of a device that nobody has asked for is reported", async () => {
     const id = await add("a");
     await updateDevice(store, actor, 1, id, { blocked: 1 });
     await feed.poll();
@@ -212,7 +212,7 @@ suite("directory", (test) => {
     feed.close();
   });
 
-  test("a look that fails in its turn with the feed is told, and holds up nobody", async () => {
+  test("a read that fails in its turn with the feed is reported, and holds up nobody", async () => {
     const id = await add("a");
     let n = 0;
     const { hot, feed } = await openHot(async () => {
@@ -314,7 +314,7 @@ suite("directory", (test) => {
     assert.equal([mayPublish(entry, "a"), mayPublish(entry, "z")], [true, false]);
   });
 
-  test("what the platform subscribes a device to: its own, its product's and its groups', told at each change", async () => {
+  test("what the platform subscribes a device to: its own, its product's and its groups', published at each change", async () => {
     const id = await add("a");
     const entry = await directory.get(id);
     if (entry === undefined) throw new Error("no device");

@@ -53,7 +53,7 @@ suite("waits for a shard", (test) => {
     waits.end();
   });
 
-  test("are so many and no more, and there is room again once they have ended", async () => {
+  test("are so many and no more, and others are possible once they have ended", async () => {
     const { placed, waits, left, wait } = waitsFor({ waitersMax: 2 });
     void wait(1, "first");
     void wait(2, "second");

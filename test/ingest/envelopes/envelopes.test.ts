@@ -1,4 +1,4 @@
-/** An envelope of many entries: what it appends, and that it asks for room as it goes. */
+/** An envelope of many entries: what it appends, and that it waits for capacity as it goes. */
 import { utcMicros } from "../../../ingest/decode/time.js";
 import { createDirectory } from "../../../ingest/directory/directory.js";
 import { openEnvelopes } from "../../../ingest/envelopes/envelopes.js";

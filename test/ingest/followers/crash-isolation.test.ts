@@ -1,4 +1,4 @@
-/** Which record ends starts is found whatever else happens, and nothing but such a record is ever set aside. */
+/** The record that crashes starts is found whatever else happens, and only such a record becomes a dead letter. */
 import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import {
@@ -114,8 +114,8 @@ const newDisk = (end: number): Disk => ({ end, checkpoint: 0, mark: noWork, asid
 const unheld = { isHeld: () => false, turn: () => Promise.resolve(), onWide: () => undefined };
 const never = Number.POSITIVE_INFINITY;
 
-suite("narrowing", (test) => {
-  test("a record that ends every start is set aside after four of them, and nothing else", async () => {
+suite("crash isolation", (test) => {
+  test("a record that crashes every start becomes a dead letter after four of them, and nothing else does", async () => {
     for (const [end, settleEvery] of [
       [1, 1],
       [300, 1000],
@@ -132,7 +132,7 @@ suite("narrowing", (test) => {
     }
   });
 
-  test("with the marks of a shard that moves, one of a few records is set aside after two of them, of more after three", async () => {
+  test("with the marks of a shard that moves, one of a few records becomes a dead letter after two of them, of more after three", async () => {
     for (const [end, endsMax] of [
       [1, 2],
       [16, 2],
@@ -151,7 +151,7 @@ suite("narrowing", (test) => {
     }
   });
 
-  test("of a large backlog groups come first", async () => {
+  test("a large backlog is tried in groups first", async () => {
     const disk = newDisk(60_000);
     let starts = 1;
     while (!(await start(disk, (id) => id === 43_210, never, 50_000))) starts++;
@@ -159,7 +159,7 @@ suite("narrowing", (test) => {
     assert.ok(starts <= 5, `${starts} starts`);
   });
 
-  test("it ends, whatever ends starts in between: exactly the harmful records are set aside", () =>
+  test("it ends, whatever crashes in between: exactly the harmful records become dead letters", () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3000 }),
@@ -187,7 +187,7 @@ suite("narrowing", (test) => {
       { numRuns: 300 },
     ));
 
-  test("kills from outside, always at the same place, set nothing aside: what is tried is acquitted", async () => {
+  test("kills from outside, always at the same place, make no dead letters: the tried records are acquitted", async () => {
     for (const keeping of [inFolder, withShard]) {
       const disk = newDisk(20);
       for (let i = 0; i < 50; i++) await start(disk, () => false, 15, 1000, keeping);

@@ -8,7 +8,7 @@ import { assert, suite, until, withTempDir } from "../../suite.js";
 import { openConsumerWorld } from "../consumers/support.js";
 
 suite("a follower of the journal", (test) => {
-  /** Follows behind `afterID` and notes what it has taken; ends once it has caught up, unless told otherwise. */
+  /** Follows behind `afterID` and notes what it takes; ends once it has caught up, unless `options` say otherwise. */
   function noting(options: Partial<RecordConsumer> = {}) {
     const taken: string[] = [];
     const consumer: RecordConsumer = {
@@ -26,7 +26,7 @@ suite("a follower of the journal", (test) => {
 
   const { signal } = new AbortController();
 
-  test("takes the records in order, passes over what is set aside, and resumes behind the last", () =>
+  test("takes the records in order, skips dead letters, and resumes behind the last", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
       const ids: number[] = [];
@@ -72,7 +72,7 @@ suite("a follower of the journal", (test) => {
       await journal.close();
     }));
 
-  test("what fails is thrown, but not what fails after it was told to stop", () =>
+  test("an error is thrown, but not one after the request to stop", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(join(dir, "journal"));
       await keep(journal, { payload: Buffer.from("a") });

@@ -26,7 +26,7 @@ function texts(from: number, count: number, length: number, of: Partial<typeof d
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Of a number. */
+/** Size of an event with a number. */
 const eventBytes = liveEvent(1, "temp", { time: 1, value: 1 }).bytes;
 const open = (options: Partial<LiveOptions> = {}) => createLiveFeed({ ...liveDefaults, ...options });
 const times = (events: readonly { time: number }[] | null | undefined) =>
@@ -64,7 +64,7 @@ suite("live feed", (test) => {
     assert.is(feed.subscribe(device, null), null, "after the end");
   });
 
-  test("who falls behind is let go, and only he; he gets back what he missed", () => {
+  test("only a reader that falls behind is disconnected; it gets back what it missed", () => {
     const feed = open({ deviceBytesMax: 8 * eventBytes });
     const [slow, quick] = [feed.subscribe(device, null), feed.subscribe(device, null)];
     feed.publish(points(1, 4));
@@ -148,7 +148,7 @@ suite("live feed", (test) => {
     const others = [1, 2].map((tenant) => feed.subscribe({ ...device, tenant }, null));
     assert.ok(
       others.every((one) => one !== null),
-      "closing makes room",
+      "closing frees a place",
     );
     const more = [1, 1, 2].map((tenant) => feed.subscribe({ ...device, tenant }, null) !== null);
     assert.equal(more, [true, true, false]);

@@ -29,7 +29,7 @@ function opened(options: Partial<TopicFeedOptions> = {}): TenantFeed {
 }
 
 suite("feed of a tenant", (test) => {
-  test("is told what its streams ask for, of its own tenant", () => {
+  test("receives what its streams ask for, of its own tenant", () => {
     const feed = opened();
     feed.tell(1, message(1));
     const mine = feed.subscribe(1, ["messages"], null);
@@ -93,7 +93,7 @@ suite("feed of a tenant", (test) => {
     assert.is(feed.subscribe(1, ["points"], seen)?.resumed, false);
   });
 
-  test("who falls behind what is held is let go; a tenant has its share of the bytes and of the streams", () => {
+  test("a reader that falls behind is disconnected; a tenant has its share of the bytes and of the streams", () => {
     const feed = opened({ topicBytesMax: 10_000, bytesMax: 40_000, listenersOfTenantMax: 2 });
     const slow = feed.subscribe(1, ["messages"], null);
     const theirs = feed.subscribe(2, ["messages"], null);
@@ -119,7 +119,7 @@ suite("feed of a tenant", (test) => {
     feed.close();
   });
 
-  test("of a message's refusals the first ten are told, each reason and key once", () => {
+  test("the first ten refusals of a message are sent, each reason and key once", () => {
     const many = Array.from({ length: 30 }, (_, i) => ({
       reason: "unknown" as const,
       count: 1,

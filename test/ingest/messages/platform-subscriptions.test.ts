@@ -52,7 +52,7 @@ suite("platform subscriptions", (test) => {
     assert.equal(standing(), {});
   });
 
-  test("of many groups as many as a record holds are wanted", () => {
+  test("as many of many groups are wanted as a record holds", () => {
     const all = Array.from({ length: 2000 }, (_, i) => ({ topic: `${i}/${"é\u0001".repeat(300)}`, qos: 1 }));
     const merged = mergeSubscriptions(all);
     assert.equal(merged, all.slice(0, merged.length), "the first ones");
@@ -86,7 +86,7 @@ suite("platform subscriptions", (test) => {
     assert.equal(standing(), { x: 1 });
   });
 
-  test("of several with one filter the highest QoS counts", () => {
+  test("the highest QoS of several with one filter counts", () => {
     assert.equal(mergeSubscriptions([x, { topic: "x", qos: 2 }, { topic: "x", qos: 0 }]), [
       { topic: "x", qos: 2 },
     ]);

@@ -218,7 +218,7 @@ suite("bounds of sessions", (test) => {
     assert.is(registry.held.total, 0);
   });
 
-  test("a message that finds no room takes its packet id, so that other bounds at a replay move none", () => {
+  test("a message that does not fit takes its packet id, so that other bounds at a replay move none", () => {
     const lastIDs = [3, 10].map((outgoingMessagesMax) => {
       const { away, publish } = begin({ ...sessionBounds, outgoingMessagesMax });
       const state = away("a");

@@ -37,7 +37,7 @@ function begin(stopped: string | null) {
 const owner = { tenant: 1, device: 7 };
 
 suite("sessions ended by a person", (test) => {
-  test("while nothing can be kept, nothing ends; an unknown one is told all the same", async () => {
+  test("while nothing can be kept, nothing ends; an unknown one is still reported", async () => {
     const { sessions, recorded, left } = begin("disk full");
     assert.is(await sessions.end(owner, ["a"]), "unavailable");
     assert.equal(await sessions.end(owner, ["a", "c"]), { unknown: "c" });

@@ -3,7 +3,7 @@ import { createDownlinkRecords } from "../../../ingest/sessions/downlink-records
 import { createWorkBudget, workMax } from "../../../ingest/uplinks/work-budget.js";
 import { assert, suite } from "../../suite.js";
 
-/** A journal that commits when it is told to, and sessions that cost so much each. */
+/** A journal that commits by `commit` only, and sessions that cost so much each. */
 function begin(cost: number, topicOf?: { failing: string }) {
   const work = createWorkBudget();
   const written: { readonly topic: string; readonly commit: () => void }[] = [];
@@ -70,7 +70,7 @@ suite("messages to many devices", (test) => {
     assert.is(work.take(3, workMax), true, "all of the budget is free again");
   });
 
-  test("one that can be on no record gives its room back", async () => {
+  test("one that cannot be recorded releases its capacity", async () => {
     const { work, written, send, kept } = begin(workMax, { failing: "large" });
     send(1, 1, "large");
     await delay(0);

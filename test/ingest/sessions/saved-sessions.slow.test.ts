@@ -63,7 +63,7 @@ async function open(dir: string, onDamage: () => void = assert.unreachable): Pro
 /** What the file in `dir`/one holds, without the journal after it, whose id it stands for. */
 async function openAlone(dir: string, journalID: number): Promise<Run> {
   await mkdir(join(dir, "alone"));
-  // The log first: what is moved from it to the file meanwhile then stands in both.
+  // The log is copied first: rows that are moved to the file during the copy are then in both.
   for (const name of ["sessions.db-wal", "sessions.db"]) {
     const from = join(dir, "one", name);
     if (existsSync(from)) await cp(from, join(dir, "alone", name));
@@ -574,7 +574,7 @@ suite("saved sessions", (test) => {
     });
   });
 
-  test("what has expired in a queue makes room, and the next start agrees", async () => {
+  test("an expired message frees its place in a queue, and the next start agrees", async () => {
     await withTempDir(async (dir) => {
       const run = await open(dir);
       await left(run);

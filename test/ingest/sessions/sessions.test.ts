@@ -16,7 +16,7 @@ interface Fake extends DeviceConnection {
   readonly ended: string[];
   /** Takes nothing: a reader that is too slow. */
   slow: boolean;
-  /** Of QoS 1 and 2, in order. */
+  /** Messages of QoS 1 and 2, in order. */
   readonly waiting: Outgoing[];
 }
 

@@ -106,7 +106,7 @@ suite("sessions in the trial of a record", (test) => {
       await store.close();
     }));
 
-  test("of the saved state the rows of its devices, all of them; of one that says nobody, none", async () => {
+  test("all rows of its devices of the saved state; none for a record that names no device", async () => {
     const rows = [1, 2, 3].map((device) => ({ device, tenant: 1 }));
     const all = { sessions: rows, messages: rows, retained: rows, wills: rows };
     const store = { load: async () => all as never, savedID: async () => 0 };

@@ -18,7 +18,7 @@ suite("recent ids", (test) => {
     );
   });
 
-  test("without room for more the newest of those that fit are known", () => {
+  test("if not all fit, the newest of those that fit are known", () => {
     let left = 200;
     const ids = createRecentIDs((bytes) => {
       if (bytes > left) return false;

@@ -203,7 +203,7 @@ suite("redelivery", (test) => {
     assert.equal(await taken(connect()), [key(2, "ours")]);
   });
 
-  test("payloads that look alike in text are told apart", () => {
+  test("payloads that look alike in text are distinguished", () => {
     const keys = [[0xff], [0xfe], [0xef, 0xbf, 0xbd]].map((bytes) =>
       messageKey({ messageID: 1, topic: "t", payload: Uint8Array.from(bytes) }),
     );

@@ -239,7 +239,7 @@ suite("event log", (test) => {
         );
         assert.ok(kept.length < 40 && kept.length > 35 - 10);
       }
-      // One finding, by ids and bytes, whoever comes upon it and however often.
+      // The damage is reported as one finding, by ids and bytes, whichever reader finds it and however often.
       const told = (): string[] => [...new Set(again.damages.map(({ file, what }) => `${file}: ${what}`))];
       await until(() => told().length > 0, { what: "the damage" });
       assert.is(told().length, 1);
@@ -332,7 +332,7 @@ suite("event log", (test) => {
     });
   });
 
-  test("a segment that has lost its end is told at the start, though nobody lists it", async () => {
+  test("a segment that has lost its end is reported at the start, though nobody lists it", async () => {
     await withTempDir(async (dir) => {
       const first = await openLog(dir, 1500);
       for (let i = 0; i < 40; i++) await keep(first.journal, { payload: Buffer.alloc(100, i) });

@@ -32,7 +32,7 @@ const around = (thread: IndexThread, work: (ask: () => Promise<void>) => Promise
   },
 });
 
-/** The threads that are started meanwhile. */
+/** Runs `work` with the threads that are started during it. */
 async function withWorkers(work: (started: readonly Worker[]) => Promise<void>): Promise<void> {
   const started: Worker[] = [];
   const onWorker = (worker: Worker) => void started.push(worker);

@@ -1,4 +1,4 @@
-/** Where a merge of sequences puts each record, told without merging. */
+/** Where a merge of sequences puts each record, calculated without merging. */
 
 interface Placed<Item> {
   readonly item: Item;

@@ -175,7 +175,7 @@ suite("event logs of several journals read as one", (test) => {
                 ),
               ),
             );
-            // Segments outside the span are not looked into, so that only the records and their number are told.
+            // Segments outside the span are not read, so only the records and their number are compared.
             const found = await events.list({
               ...{ log: logs.events, tenant: 1, devices: [2], page: 1, limit: 1000 },
               ...{ received: { start: from, stop: to }, matches: inSpan },
@@ -461,7 +461,7 @@ suite("event logs of several journals read as one", (test) => {
     return { events: mergeEventLogs(all), state };
   }
 
-  test("whoever stops reading, or meets a failure, leaves nothing open in any log", async () => {
+  test("a reader that stops, or meets a failure, leaves nothing open in any log", async () => {
     const ways = (events: EventLogReading) => [
       events.history(7, 50),
       events.batches(7, 50),

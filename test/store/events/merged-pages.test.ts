@@ -13,7 +13,7 @@ import { inMergedOrder } from "./merge-oracle.js";
 /** A segment in memory: times of receipt in the order of ids, null for a record that cannot be read. */
 interface MadeSegment {
   readonly times: readonly (number | null)[];
-  /** Of records that the query does not ask for. */
+  /** Times of records that the query does not ask for. */
   readonly others: readonly number[];
   readonly indexTells: "all" | "span" | "nothing";
 }
@@ -139,7 +139,7 @@ const shardsMade = fc
   );
 
 suite("pages over several shards", (test) => {
-  test("every page of every list reads as the sorted turns say, whatever clocks and indexes tell", async () => {
+  test("every page of every list reads as the sorted turns say, whatever clocks and indexes contain", async () => {
     const pages = fc.record({
       page: fc.integer({ min: 1, max: 30 }),
       limit: fc.integer({ min: 1, max: 20 }),

@@ -48,7 +48,7 @@ suite("counts of owners", (test) => {
     assert.is(await ask(other, 1, third), 1, "another file's owner of the same number");
     assert.is(await ask(one, 1, third), 0);
     assert.is(await ask(other, 2, third), 1);
-    // Of the four the one that was asked for longest ago has gone.
+    // The one of the four that was read longest ago has been dropped.
     assert.equal(
       [
         await ask(one, 1, third),
@@ -58,7 +58,7 @@ suite("counts of owners", (test) => {
       ],
       [0, 0, 0, 1],
     );
-    for (let i = 0; i < 2; i++) assert.is(await ask(one, 3, countsMax), 1, "more than all the room");
+    for (let i = 0; i < 2; i++) assert.is(await ask(one, 3, countsMax), 1, "more than the whole capacity");
   });
 
   test("a list that is asked while segments close always counts what is there", async () => {
@@ -113,7 +113,7 @@ suite("index files", (test) => {
         if (ticking) setImmediate(tick);
       };
       tick();
-      /** In which turn each of so many questions was answered. */
+      /** In which turn each of so many queries was answered. */
       const turnsOf = async (questions: number, question: (client: Client) => Promise<unknown>) => {
         const turns: number[] = [];
         const ask = (_: unknown, i: number) =>

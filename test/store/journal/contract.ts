@@ -15,7 +15,7 @@ const letters = (count: number): string[] => Array.from({ length: count }, (_, i
 
 /** @param numRuns of the property that opens many journals */
 export function journalContract(test: Test, openTestJournal: OpenJournal, numRuns = 40): void {
-  test("what is appended while it closes, by whoever is told of a commit, is on disk or acknowledged to nobody", () =>
+  test("a record that a commit listener appends while it closes is on disk or acknowledged to nobody", () =>
     withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);
       const kept: number[] = [];
@@ -40,7 +40,7 @@ export function journalContract(test: Test, openTestJournal: OpenJournal, numRun
       await reopened.close();
     }));
 
-  test("what throws when it is told of its record costs nobody else; the journal goes on", () =>
+  test("a listener that throws at its own record costs nobody else; the journal goes on", () =>
     withTempDir(async (dir) => {
       const faults: string[] = [];
       const journal = await openTestJournal(dir, { onFault: (error) => faults.push(error.message) });

@@ -53,7 +53,7 @@ async function recordsOf(path: string): Promise<[number, number, number][]> {
   return found;
 }
 
-/** Opens, reads everything, closes; ids and what was told of damage. */
+/** Opens, reads everything, closes; returns the ids and the reported damage. */
 async function reread(dir: string): Promise<{ ids: number[]; damages: Damage[] }> {
   const damages: Damage[] = [];
   const journal = await openTestJournal(dir, { onDamage: (damage) => damages.push(damage) });
@@ -199,7 +199,7 @@ suite("damage to the journal", (test) => {
     });
   });
 
-  test("only the salt keeps such a payload out: whoever knew it would get in", async () => {
+  test("only the salt keeps such a payload out: a sender who knew it would get in", async () => {
     await withTempDir(async (dir) => {
       const journal = await openTestJournal(dir);
       const input = toFrameInput(journalInput({ tenant: 99 }));
@@ -235,7 +235,7 @@ suite("damage to the journal", (test) => {
     assert.ok(calls >= buffer.length / (16_384 * 8), `${calls} calls`);
   });
 
-  test("a segment that is gone or emptied is told at the next start, also where nobody reads it any more", async () => {
+  test("a segment that is gone or emptied is reported at the next start, also where nobody reads it any more", async () => {
     for (const harm of ["gone", "emptied"] as const) {
       await withTempDir(async (dir) => {
         const written = await write(dir, texts(100), 4000);
@@ -293,7 +293,7 @@ suite("damage to the journal", (test) => {
     }
   });
 
-  test("a damaged head is read from the file's name, and told", async () => {
+  test("a damaged head is read from the file's name, and reported", async () => {
     await withTempDir(async (dir) => {
       const written = await write(dir, texts(60), 4000);
       for (const index of [0, 2, written.segments.length - 1]) {
@@ -318,7 +318,7 @@ suite("damage to the journal", (test) => {
     });
   });
 
-  test("where neither head nor name says how to read a file, it is put aside and its records are named", async () => {
+  test("where neither head nor name says how to read a file, it is quarantined and its records are named", async () => {
     await withTempDir(async (dir) => {
       const written = await write(dir, texts(60), 4000);
       const { path } = written.segments[1] as Segment;
@@ -336,7 +336,7 @@ suite("damage to the journal", (test) => {
     });
   });
 
-  test("a follower whose unread segments are gone is told which records it will never see", async () => {
+  test("a follower whose unread segments are gone learns which records it will never see", async () => {
     await withTempDir(async (dir) => {
       const written = await write(dir, texts(60), 4000);
       await unlink((written.segments[0] as Segment).path);
@@ -433,7 +433,7 @@ suite("a journal whose end is lost", (test) => {
     });
   });
 
-  test("a whole record that is damaged at the end is no unfinished commit: it is told, and its id is not given again", async () => {
+  test("a whole record that is damaged at the end is no unfinished commit: it is reported, and its id is not given again", async () => {
     await withTempDir(async (dir) => {
       const written = await write(dir, texts(20), 2 ** 26);
       const { path } = written.segments[0] as Segment;
@@ -593,7 +593,7 @@ suite("stamps of a journal", (test) => {
     });
   });
 
-  test("go on after every segment where what was kept of them is damaged, and that is told", async () => {
+  test("go on after every segment where their saved state is damaged, and that is reported", async () => {
     await withTempDir(async (dir) => {
       await write(dir, texts(20), 1000);
       await overwrite(join(dir, "stamps.json"), 12, Buffer.from("7"));

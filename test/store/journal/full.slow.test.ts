@@ -81,7 +81,7 @@ suite("journal on a disk that fills", (test) => {
     const dir = join(disk.path, "b");
     const journal = await openTestJournal(dir);
     await keep(journal);
-    // Room for heads and no room for a batch.
+    // Leaves space for heads but none for a batch.
     mkdirSync(join(disk.path, "ballast"));
     writeFileSync(join(disk.path, "ballast", "x"), Buffer.alloc(7 * mebi));
     const batch = Array.from({ length: 30 }, () => keep(journal, { payload: Buffer.alloc(100_000) }));

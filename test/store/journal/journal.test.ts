@@ -57,7 +57,7 @@ suite("journal", (test) => {
     });
   });
 
-  test("a tail of garbage after the last record is cut and kept aside", async () => {
+  test("a tail of garbage after the last record is cut and kept in a file of its own", async () => {
     for (const tail of [Buffer.alloc(5000), Buffer.alloc(5000, 0xff), Buffer.from("x".repeat(77))]) {
       await withTempDir(async (dir) => {
         await written(dir, letters(4));

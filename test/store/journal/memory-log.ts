@@ -7,8 +7,8 @@ import {
 import { StoreError } from "../../../store/lib/errors.js";
 
 /**
- * What becomes of one append: it is kept; refused; kept, and nobody is told; or it comes after so many later appends
- * (never, with Infinity), and nobody is told.
+ * What happens to one append: it is kept; refused; kept without an answer; or it arrives after so many later appends
+ * (never, with Infinity), without an answer.
  */
 export type Outcome = "kept" | "refused" | "unanswered" | { readonly late: number };
 

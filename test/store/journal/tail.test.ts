@@ -110,7 +110,7 @@ suite("the journal's tail", (test) => {
     const [one, two] = [{ path: "one" }, { path: "two" }] as unknown as [Segment, Segment];
     const record = Buffer.alloc(100);
     record.writeUInt32LE(92, 0);
-    // A chunk is counted with what it takes besides its bytes: there is room for two of a record.
+    // A chunk is counted with its overhead, so two chunks of one record fit.
     const tail = createTail(1300);
     const held = (segment: Segment, positions: number[]) =>
       positions.filter((position) => tail.at(segment, position) !== undefined);

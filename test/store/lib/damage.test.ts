@@ -4,7 +4,7 @@ import { assert, suite } from "../../suite.js";
 suite("damage log", (test) => {
   const finding = (n: number): Damage => ({ part: "journal", file: "f", what: `place ${n}`, lostBytes: 10 });
 
-  test("tells and counts each finding once, by part", () => {
+  test("reports and counts each finding once, by part", () => {
     const told: string[] = [];
     const log = createDamageLog(({ what }) => told.push(what));
     for (const n of [1, 2, 1, 2, 1]) log.report(finding(n));
@@ -19,7 +19,7 @@ suite("damage log", (test) => {
     );
   });
 
-  test("a flood of findings is told up to a bound, and that there are more; again and again it adds nothing", () => {
+  test("a flood of findings is reported up to a bound, and that there are more; repetitions add nothing", () => {
     const told: string[] = [];
     const log = createDamageLog(({ what }) => told.push(what));
     for (let round = 0; round < 3; round++) for (let n = 0; n < 10_500; n++) log.report(finding(n));

@@ -3,7 +3,7 @@ import { createFairQueue } from "../../../store/lib/fair-queue.js";
 import { assert, rejects, suite } from "../../suite.js";
 
 suite("fair queue", (test) => {
-  /** Works that note when they begin and end when told to. */
+  /** Works that record when they begin and end by hand. */
   function works() {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
@@ -18,7 +18,7 @@ suite("fair queue", (test) => {
     return { begun, work, end };
   }
 
-  test("one at a time, payers in turn, each in its order", async () => {
+  test("one at a time, fairness keys in turn, each in its order", async () => {
     const { begun, work, end } = works();
     const queue = createFairQueue(64);
     const asked = [..."aaaabbac"].map((payer, i) => queue.run(payer, work(`${payer}${i}`)));

@@ -63,7 +63,7 @@ suite("numbers as text", (test) => {
     }
   });
 
-  test("an integer is a number without fraction and exponent, told apart from its neighbours", () => {
+  test("an integer is a number without fraction and exponent, distinguished from its neighbours", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const value = /[.eE]/.test(text) ? null : parsed(text);

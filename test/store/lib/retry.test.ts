@@ -20,7 +20,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 suite("attempts", (test) => {
-  test("an action is tried until it succeeds, and each trouble told", async () => {
+  test("an action is tried until it succeeds, and each trouble is reported", async () => {
     const troubles: string[] = [];
     let tries = 0;
     const action = async (): Promise<number> => {

@@ -7,7 +7,7 @@ interface Work {
   readonly name: number;
 }
 
-/** The plainest there is: one list of all works, and the payers in the order of their turns. */
+/** The plainest model: one list of all works, and the fairness keys in the order of their turns. */
 function createModel() {
   let works: Work[] = [];
   let payers: number[] = [];
@@ -38,7 +38,7 @@ function createModel() {
 }
 
 suite("round robin", (test) => {
-  test("payers take turns, the works of each go in their order", () => {
+  test("fairness keys take turns, the works of each go in their order", () => {
     const waiting = createRoundRobin<string, { readonly name: string }>();
     for (const name of ["a1", "a2", "a3", "b1", "c1", "b2"]) waiting.push(name.slice(0, 1), { name });
     const order = Array.from({ length: 7 }, () => waiting.next()?.name);

@@ -2,7 +2,7 @@ import { createSlice, nextTurn } from "../../../store/lib/scheduling.js";
 import { assert, suite } from "../../suite.js";
 
 suite("turns", (test) => {
-  test("of much work in slices one goes on in each turn, each as often as the others", async () => {
+  test("one of many works in slices goes on in each turn, each as often as the others", async () => {
     const works = 20;
     const rounds = 5;
     const resumed: { readonly turn: number; readonly work: number }[] = [];

@@ -14,7 +14,7 @@ suite("shares", (test) => {
     assert.is(bytes.held(1), 224 * 2 ** 20);
   });
 
-  test("many at their limit hold about the same, whoever came first", () => {
+  test("many at their limit hold about the same, in whatever order they came", () => {
     const bytes = createShares<number>(100_000);
     for (let round = 0; round < 100_000; round++) {
       // Each gives some back now and then, as queues do.

@@ -1,7 +1,7 @@
 import { repeatedFlight, singleFlight } from "../../../store/lib/single-flight.js";
 import { assert, rejects, suite } from "../../suite.js";
 
-/** Work that ends when it is told to; `begun` counts its runs. */
+/** Work that is ended by hand; `begun` counts its runs. */
 function manual() {
   const ends: (() => void)[] = [];
   let begun = 0;

@@ -89,7 +89,7 @@ suite("remembered", (test) => {
     assert.equal(
       failed.map((one) => (one as PromiseRejectedResult).reason.message),
       ["read 1", "read 2", "read 2"],
-      "whoever asks gets an error of a reading that began after it asked, and one reads for all of them",
+      "a caller gets an error of a read that began after its request, and one reads for all of them",
     );
   });
 

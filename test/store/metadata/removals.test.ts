@@ -78,7 +78,7 @@ suite("pending removals", (test) => {
     assert.is(await newestRemoval(db), 44_999);
   });
 
-  test("an import is told that a deviceID is not free yet, and not that it exists", async () => {
+  test("an import reports that a deviceID is not free yet, and not that it exists", async () => {
     const staging = await openStaging(db, "staged", true);
     await wait(1, 1);
     const [removal] = await listRemovals(db, [{ tenant: 1, after: 0, through: 10 }], 1);

@@ -1,4 +1,4 @@
-/** What live streams ask again and again goes by an index, and tells alerts and commands once each, in their order. */
+/** The repeated queries of live streams use an index, and return alerts and commands once each, in their order. */
 import { join } from "node:path";
 import {
   alertsAfter,

@@ -34,7 +34,7 @@ async function contentsOf(store: SessionStore): Promise<[marks: number[], savedI
 interface Given {
   readonly journal: Journal;
   readonly store: SessionStore;
-  /** Of another machine. */
+  /** The store of another machine. */
   readonly other: SessionStore;
   readonly scratch: string;
 }

@@ -8,7 +8,7 @@ import { openSessionStore, type SessionStore } from "../../../store/mqtt-session
 import { assert, rejects, suite, withTempDir } from "../../suite.js";
 import { nothing } from "./support.js";
 
-/** As many rows; `onTaken` is told before each. */
+/** Yields so many rows; `onTaken` is called before each. */
 function* rows(count: number, onTaken: (n: number) => void = () => undefined): Generator<RetainedRow> {
   for (let n = 1; n <= count; n++) {
     onTaken(n);

@@ -31,7 +31,7 @@ const message = (messageID: number, payload: Uint8Array): MessageRow => ({
   receipt: null,
 });
 
-/** Messages as they are gone over: `onTaken` is told before each. */
+/** Yields so many messages; `onTaken` is called before each. */
 function* messages(count: number, payload: Uint8Array, onTaken: (n: number) => void = () => undefined) {
   for (let n = 1; n <= count; n++) {
     onTaken(n);
@@ -42,7 +42,7 @@ function* messages(count: number, payload: Uint8Array, onTaken: (n: number) => v
 const openStore = (dir: string) => openSessionStore(join(dir, "sessions.db"), assert.unreachable);
 
 suite("session store", (test) => {
-  test("a file is put in its place once nobody reads it: whoever does would remove the log of the new one", () =>
+  test("a file is put in its place once nobody reads it: a reader would remove the log of the new one", () =>
     withTempDir(async (dir) => {
       const [store, other] = [
         await openStore(dir),
@@ -95,7 +95,7 @@ suite("session store", (test) => {
     assert.equal(verbs, ["delete from session", "delete from message", "insert into message"]);
   });
 
-  test("blobs cross in one room, as long as they are and not what they are views of", () => {
+  test("blobs cross in one buffer of their own length, not that of the buffers that they are views of", () => {
     const around = Buffer.alloc(10_000, "p");
     const args = [1, around.subarray(5, 8), "t", null, Buffer.of(), around.subarray(0, 2)];
     const packed = pack({ sql: "s", args }, new ArrayBuffer(0));
@@ -222,7 +222,7 @@ suite("session store", (test) => {
       await again.close();
     }));
 
-  test("a file that is damaged under a save is told as such, and begun anew", () =>
+  test("a file that is damaged during a save is reported as such, and begun anew", () =>
     withTempDir(async (dir) => {
       const path = join(dir, "sessions.db");
       const told: string[] = [];

@@ -5,7 +5,7 @@ const turns = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
-/** Questions that run until they are told to end, by the order in which they began. */
+/** Queries that run until they are ended by hand, in the order in which they began. */
 function asking(max: number) {
   const slots = createQuerySemaphore(max);
   const running: { tenant: number; end: () => void }[] = [];

@@ -10,7 +10,7 @@ import { assert, suite } from "../../suite.js";
 const bytesOf = ({ values }: Run): number => (Array.isArray(values) ? textsBytes(values) : 0);
 
 suite("texts by bytes", (test) => {
-  test("of overlapping chunks no more is held than overlaps, from either end", async () => {
+  test("no more overlapping chunks are held than overlap, from either end", async () => {
     // Forty flushes that each reach over their neighbours: a chain of a hundred chunks, without a gap in it.
     const long = "x".repeat(1000);
     const chunks: (StoredTexts & { run: Run })[] = [];

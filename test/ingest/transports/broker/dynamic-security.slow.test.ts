@@ -123,7 +123,7 @@ suite("mosquitto-config and the dynamic security plugin", (test) => {
     );
   const up = (device: Rec | undefined, topic: string) => `devices/${device?.deviceID}/up/${topic}`;
   const down = (device: Rec | undefined, topic: string) => `devices/${device?.deviceID}/down/${topic}`;
-  /** MQTT 5 is told. */
+  /** Only MQTT 5 reports a denied publication. */
   const mayPublish = async (client: MqttClient, topic: string) =>
     !(await isDenied(client.publishAsync(topic, "x", { qos: 1 })));
   const maySubscribe = async (client: MqttClient, filter: string): Promise<boolean> => {
@@ -336,7 +336,7 @@ const passwordOf = (token: string) => {
 const admin = { id: 0, deviceUsername: "admin", token: "admins-own" };
 const app = { id: 0, deviceUsername: "app", token: "apps-own" };
 
-/** An operator's own, which the tool leaves alone; whoever has no rule to the contrary may do everything. */
+/** An operator's own settings, which the tool does not change; a client that no rule denies may do everything. */
 const there = {
   defaultACLAccess: {
     publishClientSend: true,

@@ -15,7 +15,7 @@ const named = process.env.MOSQUITTO;
 /** Debian puts it where only root looks. */
 const program = named ?? "/usr/sbin/mosquitto";
 const debianPlugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so";
-/** Of a built one, seen from the program: as it was built by make and by cmake, and as it was installed. */
+/** Folders of the plugin, relative to a program that was built by make or cmake, or installed. */
 const besideProgram = ["../plugins/dynamic-security", "../lib", "../lib64", "../lib/x86_64-linux-gnu"];
 
 /** Why it cannot be used here, or null. @throws where MOSQUITTO names none, or one without the plugin */

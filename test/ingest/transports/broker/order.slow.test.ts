@@ -20,7 +20,7 @@ const session = 11;
 const entryOf = (id: number, deviceID: string): DeviceEntry =>
   ({ id, device: { deviceID, blocked: 0 }, access: null }) as unknown as DeviceEntry;
 const device = entryOf(7, "d");
-/** Of another shard. */
+/** A device of another shard. */
 const other = entryOf(8, "e");
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
@@ -45,11 +45,11 @@ function fakeLink() {
 interface World {
   readonly before?: readonly (readonly [messageID: number, text: string])[];
   readonly find?: () => Promise<DeviceEntry | undefined>;
-  /** Of what a message brings about. */
+  /** Cost of the work that a message causes. */
   readonly cost?: number;
 }
 
-/** A way in whose disk keeps what it has when it is told to. */
+/** An inbound bridge whose disk commits only by `commit`. */
 function openInbound({ before = [], find, cost = 0 }: World = {}) {
   const work = createWorkBudget();
   const appended: { text: string; of: number; done: () => void }[] = [];
@@ -113,7 +113,7 @@ function openInbound({ before = [], find, cost = 0 }: World = {}) {
         flaw: null,
         payload: Buffer.from(text),
       }),
-    /** Of all that is not kept; or of one device's shard. */
+    /** Commits all that is not kept yet, or that of one device's shard. */
     commit: (of: number | null = null) => {
       for (const one of waiting().filter((each) => of === null || each.of === of)) {
         kept.add(one);

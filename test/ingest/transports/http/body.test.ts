@@ -56,7 +56,7 @@ suite("budgets of bodies", (test) => {
       request.emit("data", Buffer.alloc(4 * MiB));
     }
     await nextTurn();
-    assert.ok(statuses.length > 0 && statuses.length < waiting.length, "some have room, and wait for more");
+    assert.ok(statuses.length > 0 && statuses.length < waiting.length, "some fit, and wait for more");
     for (const status of statuses) assert.is(status, 503);
     batch.request.emit("data", Buffer.alloc(MiB));
     batch.request.emit("end");
@@ -66,7 +66,7 @@ suite("budgets of bodies", (test) => {
     small.request.emit("data", Buffer.from("{}"));
     small.request.emit("end");
     const message = await small.body;
-    assert.ok(message !== undefined && "bytes" in message, "a message of the same device has room");
+    assert.ok(message !== undefined && "bytes" in message, "a message of the same device has capacity");
   });
 
   test("what is unpacked holds as much as it became, and its request what each does", async () => {

@@ -1,4 +1,4 @@
-/** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as there is room for. */
+/** What a device may do over HTTP and WebSocket: the limits of MQTT, and as many clients as may connect. */
 import { request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeDevice, makeProduct } from "../../../factories.js";
@@ -22,7 +22,7 @@ worldSuite(
     const statusOf = async (device: Rec) =>
       (await world.call("GET", `/api/v1/devices/${device.id}`)).record.deviceStatus;
 
-    test("a device over its limit is answered late, and far over it is told to wait", async () => {
+    test("a device over its limit is answered late, and far over it is asked to wait", async () => {
       const device = await makeDevice(world, product);
       const begun = performance.now();
       const replies = await Promise.all(Array.from({ length: 40 }, (_, n) => post(device, n)));
@@ -77,7 +77,7 @@ worldSuite(
       );
     });
 
-    test("more devices than there is room for take turns; none of them is shut out", async () => {
+    test("more devices than there are places take turns; none of them is shut out", async () => {
       const devices: Rec[] = [];
       for (let n = 0; n < placesMax + 4; n++) devices.push(await makeDevice(world, product));
       for (const [n, device] of devices.entries()) assert.is((await post(device, n)).status, 204);

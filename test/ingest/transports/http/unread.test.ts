@@ -29,7 +29,7 @@ class Response extends EventEmitter {
 suite("answers to devices", (test) => {
   const large = { status: 200, body: "x".repeat(100_000) };
 
-  test("a large one holds its room until its client has it, or has left", () => {
+  test("a large one holds its reservation until its client has it, or has left", () => {
     const response = new Response();
     let [held, released] = [0, 0];
     const room = (bytes: number) => {
@@ -50,14 +50,14 @@ suite("answers to devices", (test) => {
     );
   });
 
-  test("without room it is 429", () => {
+  test("without capacity it is 429", () => {
     const response = new Response();
     sendAnswer(response.as(), large, () => null);
     assert.is(response.status, 429);
     assert.match(response.body, /not read/);
   });
 
-  test("a batch whose answer has no room is refused before anything of it is kept", async () => {
+  test("a batch whose answer has no capacity is refused before anything of it is kept", async () => {
     const asked: number[] = [];
     const request = {
       headers: {},
@@ -88,7 +88,7 @@ suite("answers to devices", (test) => {
 });
 
 worldSuite("HTTP, long names", (test, world) => {
-  test("an answer does not grow with the names that it tells", async () => {
+  test("an answer does not grow with the names that it lists", async () => {
     const device = await makeDevice(world, await makeProduct(world, { cloudProtocol: 5 }));
     for (const length of [1000, 25_000]) {
       const names = Array.from({ length: 20 }, () => `m ${"k".repeat(length)}=x`).join("\n");

@@ -121,7 +121,7 @@ worldSuite("HTTP, uplinks and inbox", (test, world) => {
     await until(async () => (await post("data", "{}")).status === 403, { what: "the blocked refused" });
   });
 
-  test("a policy that forbids the topic is told, and nothing is kept", async () => {
+  test("a policy that forbids the topic is reported, and nothing is kept", async () => {
     const policy = await makePolicy(world, { topic: "secret", access: 2, allow: 0 });
     await world.call("POST", `/api/v1/policies/${policy.id}/devices`, { devicesIntID: [device.id] });
     await until(async () => (await post("secret", "{}")).status === 403, { what: "the policy to count" });

@@ -1,4 +1,4 @@
-/** What is not malformed and hurts all the same: long topics, many levels, floods, and clients that do not read. */
+/** Input that is well-formed but harmful: long topics, many levels, floods, and clients that do not read. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { covers } from "../../../../ingest/messages/topics.js";
 import { assert, cpuTime, suite, until } from "../../../suite.js";
@@ -155,7 +155,7 @@ mqttSuite(
     });
 
     each(
-      "whoever takes leave in the midst of what it says leaves no socket behind",
+      "a client that disconnects in the middle of a packet leaves no socket behind",
       async (device, version) => {
         const sockets = () =>
           process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;

@@ -156,7 +156,7 @@ mqttSuite("MQTT, CONNECT", ({ each, five, four }, world, test) => {
     }
   });
 
-  each("an empty client id is given one, which MQTT 5 is told", async (device, version) => {
+  each("an empty client id is replaced by one that MQTT 5 receives", async (device, version) => {
     const both: Client[] = [];
     const given = new Set<unknown>();
     for (let i = 0; i < 2; i++) {
@@ -466,7 +466,7 @@ mqttSuite(
   "MQTT, keep-alive of the service",
   ({ each }, world) => {
     each(
-      "a longer one, or none, is brought down where the client can be told so",
+      "a longer one, or none, is reduced where the client can receive the new one",
       async (device, version) => {
         for (const [keepalive, told] of [
           [0, 1],

@@ -66,7 +66,7 @@ const changes: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
     if (changed.length > 2) changed[2 + random(changed.length - 2)] = random(256);
     return changed;
   },
-  // The same, its length mended: only the fields are wrong.
+  // The same with a corrected length, so that only the fields are wrong.
   (bytes, random) => {
     const body = bytes.subarray(2);
     const at = random(body.length + 1);

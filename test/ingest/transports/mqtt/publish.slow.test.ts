@@ -322,7 +322,7 @@ mqttSuite(
       await client.next("pubcomp");
       client.send(publishing("a", { qos: 2, messageId: 1 }));
       await until(() => client.packets.filter(({ cmd }) => cmd === "pubrec").length === 1001, {
-        what: "room again",
+        what: "a free place again",
       });
       client.send(publishing("a", { qos: 1, messageId: 1001 }));
       await client.endedWith(0x93);

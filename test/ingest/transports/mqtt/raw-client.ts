@@ -174,7 +174,7 @@ export async function subscribed(
   assert.equal(granted, Array(filters.length).fill(wanted.qos ?? 2));
 }
 
-/** Publishes at QoS 1, or as told, and waits until it is acknowledged: whoever gets it has got it. */
+/** Publishes at QoS 1, or as `fields` say, and waits for the acknowledgement: by then every receiver has it. */
 export async function publish(
   client: Client,
   topic: string,

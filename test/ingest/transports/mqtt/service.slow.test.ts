@@ -82,7 +82,7 @@ worldSuite("MQTT, the endpoint", (test, world) => {
     }
   });
 
-  test("versions that are not served are told so in their own words", async () => {
+  test("versions that are not served get a refusal in their own format", async () => {
     for (const [level, answer] of [
       [2, "20020001"],
       [0x84, "20020001"],
@@ -226,7 +226,7 @@ worldSuite("MQTT, the endpoint", (test, world) => {
       await (await connected({ clientId: "c9" })).cut();
       return true;
     };
-    await until(roomAgain, { what: "room for another session" });
+    await until(roomAgain, { what: "a place for another session" });
     for (const one of [second, ...others.slice(1)]) await one.cut();
   });
 
@@ -285,7 +285,7 @@ worldSuite("MQTT, the endpoint", (test, world) => {
     }
   });
 
-  test("whoever reads after CONNACK sees the device online, in every view, and offline after its end is on record", async () => {
+  test("a reader after CONNACK sees the device online, in every view, and offline after its end is on record", async () => {
     const gateway = await makeGateway(world, product);
     for (const [path, one] of [
       ["devices", await makeDevice(world, product)],

@@ -121,7 +121,7 @@ export const statements: readonly Statement[] = [
   [
     "3.1.3-6",
     "an empty client id gets one of its own",
-    connect("an empty client id is given one, which MQTT 5 is told"),
+    connect("an empty client id is replaced by one that MQTT 5 receives"),
   ],
   ["3.1.3-7", "an empty client id comes with Clean Session", client],
   [

@@ -52,7 +52,7 @@ const refusal = connect("a refusal has Session Present 0 and a code of its versi
 const small = connect("a packet is never larger than the client allows");
 const connack = connect("CONNACK comes first and once, then what came with CONNECT is processed");
 const takesOver = connect("the same client id of a device takes over, another one lives beside it");
-const given = connect("an empty client id is given one, which MQTT 5 is told");
+const given = connect("an empty client id is replaced by one that MQTT 5 receives");
 const newSubscription = retained(
   "a retained message goes to each new subscription that covers it, with RETAIN 1",
 );
@@ -97,7 +97,7 @@ export const statements: readonly Statement[] = [
   ],
   [
     "3.1.2-2",
-    "another version is told 0x84",
+    "another version receives 0x84",
     connect("another protocol level is refused in words that its client knows"),
   ],
   ["3.1.2-3", "the reserved connect flag is 0", connect("the reserved connect flag is malformed")],
@@ -154,8 +154,8 @@ export const statements: readonly Statement[] = [
     connect("client ids of letters and digits are taken, and longer ones"),
   ],
   ["3.1.3-6", "an empty client id gets one of its own", given],
-  ["3.1.3-7", "CONNACK tells which", given],
-  ["3.1.3-8", "a refused client id is told 0x85", connect("a client id that is too long is refused")],
+  ["3.1.3-7", "CONNACK contains it", given],
+  ["3.1.3-8", "a refused client id receives 0x85", connect("a client id that is too long is refused")],
   [
     "3.1.3-9",
     "no will where the session goes on within its delay",
@@ -174,7 +174,7 @@ export const statements: readonly Statement[] = [
     connect("values that a property may not have are protocol errors"),
   ],
   ["3.1.4-2", "who may not connect is closed", refusal],
-  ["3.1.4-3", "the older connection of a client id is told 0x8E", takesOver],
+  ["3.1.4-3", "the older connection of a client id receives 0x8E", takesOver],
   ["3.1.4-4", "Clean Start is heeded", clean],
   [
     "3.1.4-5",
@@ -200,7 +200,7 @@ export const statements: readonly Statement[] = [
   ["3.2.2-6", "a refusal has Session Present 0", refusal],
   ["3.2.2-7", "a refusal closes", refusal],
   ["3.2.2-8", "CONNACK has a code of its own", refusal],
-  ["3.2.2-9", "less than QoS 2 would be told", everything("QoS")],
+  ["3.2.2-9", "less than QoS 2 would be announced", everything("QoS")],
   ["3.2.2-10", "SUBSCRIBE may still ask for more", everything("QoS")],
   ["3.2.2-11", "a client heeds Maximum QoS", client],
   ["3.2.2-12", "a will of a QoS that is not served is refused", everything("QoS")],
@@ -273,7 +273,7 @@ export const statements: readonly Statement[] = [
   ["3.3.4-8", "a client goes on with other packets", client],
   ["3.3.4-9", "we heed the client's Receive Maximum", window],
   ["3.3.4-10", "we go on with other packets", window],
-  ["3.4.2-1", "PUBACK has a code of its own", refusals("MQTT 5 is told 0x87, and nothing is kept")],
+  ["3.4.2-1", "PUBACK has a code of its own", refusals("MQTT 5 receives 0x87, and nothing is kept")],
   ["3.4.2-2", "PUBACK goes without words where they do not fit", shortWords],
   ["3.4.2-3", "PUBACK goes without pairs where they do not fit", noPairs],
   ["3.5.2-1", "PUBREC has a code of its own", tooLarge],
@@ -372,7 +372,7 @@ export const statements: readonly Statement[] = [
   ["4.3.3-6", "nothing is sent again after PUBREL", ours],
   ["4.3.3-7", "what has been sent does not expire", publish("what has been sent does not expire")],
   ["4.3.3-8", "QoS 2 to us gets PUBREC once it is kept", acks],
-  ["4.3.3-9", "after a PUBREC of 0x80 the id is new", refusals("MQTT 5 is told 0x87, and nothing is kept")],
+  ["4.3.3-9", "after a PUBREC of 0x80 the id is new", refusals("MQTT 5 receives 0x87, and nothing is kept")],
   ["4.3.3-10", "until PUBREL the id is answered and taken once", exactly],
   ["4.3.3-11", "PUBREL gets PUBCOMP with its id", acks],
   ["4.3.3-12", "after PUBCOMP the id is new", exactly],

@@ -118,7 +118,7 @@ mqttSuite("MQTT, SUBSCRIBE", ({ each, five, four }, world, test) => {
     },
   );
 
-  test("the reason of a refused filter is told in words", async () => {
+  test("the reason of a refused filter is sent in words", async () => {
     const device = await makeDevice(world, await makeProduct(world));
     const client = await connected(world, device, 5);
     client.send(subscribing(["$share/g/a"]));
@@ -368,7 +368,7 @@ mqttSuite("MQTT, SUBSCRIBE", ({ each, five, four }, world, test) => {
     assert.equal(Object.keys((disconnect as Of<"disconnect">).properties ?? {}), ["reasonString"]);
   });
 
-  five("a device that is thrown out is told so", async (device) => {
+  five("a device that is thrown out receives the reason", async (device) => {
     const client = await connected(world, device, 5);
     await world.call("PUT", `/api/v1/devices/${device.id}`, { blocked: 1 });
     await client.endedWith(0x98);

@@ -61,7 +61,7 @@ suite("reach of the brokers", (test) => {
     reach.close();
   });
 
-  test("of many brokers each has its turn", async () => {
+  test("each of many brokers has its turn", async () => {
     const gone = await Promise.all(Array.from({ length: 6 }, start));
     for (const one of gone) await one.close();
     const broker = await start();

@@ -12,7 +12,7 @@ suite("brokers that cannot be connected to", (test) => {
     authority = await makeAuthority("Brokers CA");
   });
 
-  /** What whoever comes over TLS is told. */
+  /** The error that a client over TLS gets. */
   async function told(server: ReturnType<typeof createServer>, timeMs: number): Promise<string> {
     const sockets = new Set<Socket>();
     server.on("connection", (socket: Socket) => {
@@ -30,7 +30,7 @@ suite("brokers that cannot be connected to", (test) => {
     return `${(error as StoreError).code} ${error.message}`.replaceAll(String(port), "PORT");
   }
 
-  test("a port that speaks something else is told at once", async () => {
+  test("a port that speaks something else is reported at once", async () => {
     const http = createServer((socket) => socket.on("data", () => socket.write("HTTP/1.1 400 Bad\r\n\r\n")));
     assert.is(
       await told(http, 60_000),

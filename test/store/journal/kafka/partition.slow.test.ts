@@ -222,14 +222,14 @@ kafkaSuite("a partition of Kafka as the journal's log", (test, startBrokers) => 
   });
 });
 
-/** What a journal does after an unknown outcome: the same bytes once more. */
+/** What a journal does after an unknown outcome: the same bytes again. */
 async function appendUntilTaken(log: PartitionLog, frame: Buffer): Promise<number> {
   return until(async () => ({ offset: await log.append(frame) }), { what: "an append" }).then(
     ({ offset }) => offset,
   );
 }
 
-/** As a node that is not `except` tells it. */
+/** Reads the state from a node that is not `except`. */
 async function stateOf(cluster: Brokers, topic: string, except?: number) {
   const node = cluster.nodes.find(({ id, pid }) => id !== except && pid !== undefined);
   const options = { clientID: "test", timeMs: 5000, answerBytesMax: 1 << 20 };

@@ -13,7 +13,7 @@ import { keep } from "../support.js";
 const frameBytesMax = 64 * 1024;
 const never = new AbortController().signal;
 const partitions = 4;
-/** Of each partition, between one failure and the next. */
+/** Frames of each partition, between one failure and the next. */
 const framesBetween = 40;
 
 const common = { clientID: "test", frameBytesMax };
@@ -68,7 +68,7 @@ kafkaSuite(
     const lost = async (): Promise<number> =>
       (await Promise.all(appenders.map((one) => one.lost()))).flat().length;
 
-    test("of what is flushed before it is acknowledged nothing is lost: one broker after the other, then all at once", async () => {
+    test("nothing that is flushed before its acknowledgement is lost: one broker after the other, then all at once", async () => {
       const cluster = await brokers();
       await append(cluster, "flushed", false);
       await goOn("the start");
@@ -103,7 +103,7 @@ kafkaSuite(
         assert.is(await log.end(), end);
       }));
 
-    test("of what is not flushed all goes once all brokers lose their power: these disks do lose something", async () => {
+    test("everything that is not flushed goes once all brokers lose their power: these disks do lose something", async () => {
       const cluster = await brokers();
       await append(cluster, "unflushed", true);
       await goOn("the start");

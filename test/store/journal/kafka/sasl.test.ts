@@ -1,4 +1,4 @@
-/** Users that are proved to brokers, good and bad ones. */
+/** Users that authenticate at brokers, good and bad ones. */
 import type { SaslMechanism } from "../../../../store/journal/kafka/link-security.js";
 import { type SendRequest, saslCalls } from "../../../../store/journal/kafka/protocol.js";
 import { authenticateLink } from "../../../../store/journal/kafka/sasl.js";
@@ -60,7 +60,7 @@ suite("users of brokers", (test) => {
     readonly messages?: readonly { readonly errorCode?: number; readonly text?: string }[];
   }
 
-  /** What the user is told by a broker of these answers, and the messages that the broker got. */
+  /** The user's result at a broker with these answers, and the messages that the broker received. */
   async function prove({ handshake, messages = [] }: Answers, mechanism: SaslMechanism = "SCRAM-SHA-512") {
     const sent: string[] = [];
     const call = async (api: unknown, [what]: readonly unknown[]) => {
@@ -82,11 +82,11 @@ suite("users of brokers", (test) => {
     return { told, sent };
   }
 
-  test("PLAIN sends name and password once, and tells how long they count", async () => {
+  test("PLAIN sends name and password once, and returns how long they count", async () => {
     assert.equal(await prove({}, "PLAIN"), { told: 7000, sent: [`\0alice\0${password}`] });
   });
 
-  test("a user who is not taken is told as such, in our words alone", async () => {
+  test("a user who is refused is reported as such, in our words alone", async () => {
     const { told } = await prove({ messages: [{ errorCode: 58 }] }, "PLAIN");
     assert.is(told, "DENIED broker k1:9092 does not take user alice (PLAIN)");
     const scram = await prove({ messages: [{ errorCode: 58 }] });
@@ -108,7 +108,7 @@ suite("users of brokers", (test) => {
     assert.is(messages, 2);
   });
 
-  test("what a broker does not offer, or answers without sense, is told", async () => {
+  test("a mechanism that a broker does not offer, or a senseless answer, is reported", async () => {
     const none = await prove({ handshake: { errorCode: 34 } });
     assert.is(none.told, "MISMATCH cannot use broker k1:9092: it asks for no user at this port");
     const other = await prove({ handshake: { errorCode: 33, mechanisms: ["PLAIN", "GSSAPI"] } });

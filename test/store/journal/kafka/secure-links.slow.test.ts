@@ -17,7 +17,7 @@ const password = "s3cretWord";
 const sessionMs = 5000;
 const frameBytesMax = 256 * 1024;
 const never = new AbortController().signal;
-/** Whoever fails only when all of it is over has tried in vain. */
+/** A refusal that takes all of this time has been retried in vain. */
 const longTimeMs = 60_000;
 
 async function startSecureBrokers(): Promise<Brokers> {
@@ -61,7 +61,7 @@ kafkaSuite(
       opened.push(log);
       return log;
     }
-    /** What an append and the preparation of a topic are told, which is the same; and that it came at once. */
+    /** The error of an append and of the preparation of a topic, which is the same and comes at once. */
     async function refused(way: Way): Promise<string> {
       const [preparing, append] = await toldInTime(way);
       assert.is(append, preparing);
@@ -90,7 +90,7 @@ kafkaSuite(
       return [told, toldBy(append, ofAppend)];
     }
 
-    test("frames come back byte for byte, whichever way the user is proved", async () => {
+    test("frames come back byte for byte, whichever way the user is authenticated", async () => {
       for (const mechanism of ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"] as const) {
         const way = { security: { tls, sasl: userBy(mechanism) } };
         const topic = mechanism.toLowerCase();
@@ -107,7 +107,7 @@ kafkaSuite(
       }
     });
 
-    test("what goes on for longer than the broker takes the user as proved is not interrupted", async () => {
+    test("work that lasts longer than the user's authentication is not interrupted", async () => {
       const way = { security: { tls, sasl: scram } };
       await prepare("sessions", way);
       const log = await open("sessions", way);
@@ -126,7 +126,7 @@ kafkaSuite(
       assert.is(await log.end(), appended);
     });
 
-    test("whether a broker answers is asked as the user too, beyond the time for which that is proved", async () => {
+    test("the check whether a broker answers runs as the user too, beyond the time of its authentication", async () => {
       const reach = createBrokersReach({
         brokers: await brokersBy({}),
         clientID: "test",
@@ -147,7 +147,7 @@ kafkaSuite(
       stranger.close();
     });
 
-    test("a wrong password and a user who is not known are told as such, at once", async () => {
+    test("a wrong password and an unknown user are reported as such, at once", async () => {
       const wrong = { ...scram, password: "another" };
       const told = (mechanism: string, name = user) =>
         `DENIED broker BROKER does not take user ${name} (${mechanism})`;
@@ -158,7 +158,7 @@ kafkaSuite(
       assert.is(await refused({ security: { tls, sasl: stranger } }), told("SCRAM-SHA-512", "eve"));
     });
 
-    test("a user who may not use the topic is told, at once", async () => {
+    test("a user who may not use the topic is refused at once", async () => {
       const guest = { ...userBy("PLAIN"), user: "guest" };
       await prepare("scarce", { security: { tls, sasl: scram } });
       const log = await open("scarce", { security: { tls, sasl: guest } });
@@ -185,7 +185,7 @@ kafkaSuite(
       );
     });
 
-    test("whoever comes in the clear to a port of TLS, or as a user to a port for everybody, is told", async () => {
+    test("a client in the clear at a port of TLS, or as a user at a port for everybody, gets an error", async () => {
       const inTheClear = "MISMATCH cannot use broker BROKER: it wants TLS at this port";
       assert.is(await refused({}), inTheClear);
       assert.is(await refused({ security: { tls: null, sasl: scram } }), inTheClear);
@@ -193,7 +193,7 @@ kafkaSuite(
       assert.is(await refused(asUser), "MISMATCH cannot use broker BROKER: it asks for no user at this port");
     });
 
-    test("whoever comes with TLS to a port without, or as nobody to a port for users, is told in its time", async () => {
+    test("a client with TLS at a port without, or as nobody at a port for users, gets an error in its time", async () => {
       // How the broker's end closes differs from attempt to attempt, and so does what the socket says of it.
       for (const told of await toldInTime({ isPlain: true, timeMs: 1000, security: { tls, sasl: scram } })) {
         assert.match(told, /^UNAVAILABLE cannot connect to broker BROKER: .*TLS handshake failed/);

@@ -41,7 +41,7 @@ suite("what the journal needs of its topic", (test) => {
       "compression.type is zstd, not producer or uncompressed",
       "max.message.bytes is 10000, less than 11024",
     ]);
-    assert.is(listProblems({ replicas: [3, 3], settings: new Map() }, needs).length, 8, "what is not told");
+    assert.is(listProblems({ replicas: [3, 3], settings: new Map() }, needs).length, 8, "not reported");
   });
 
   test("a topic that is not flushed serves those who accept it", () => {

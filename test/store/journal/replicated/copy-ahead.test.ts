@@ -22,7 +22,7 @@ interface Connected {
   readonly read: number[];
 }
 
-/** Tells what is read; `onRead` comes after each frame. */
+/** Records what is read; `onRead` is called after each frame. */
 function connected(log: MemoryLog, onRead: (offset: number) => unknown = () => undefined): Connected {
   const connection = log.connect();
   const read: number[] = [];
@@ -47,7 +47,7 @@ function copy(dir: string, log: PartitionLog, signal = new AbortController().sig
 }
 
 suite("a log that is copied ahead", (test) => {
-  test("its owner goes on, and whoever takes it then reads only what has come since", () =>
+  test("its owner goes on, and the node that takes it then reads only what has come since", () =>
     withTempDir(async (dir) => {
       const ended: Error[] = [];
       const log = createMemoryLog();

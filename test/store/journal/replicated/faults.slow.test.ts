@@ -38,7 +38,7 @@ async function segmentsIn(dir: string): Promise<Map<string, string>> {
 }
 
 suite("journal in a log that fails", (test) => {
-  test("is told of once when it can take nothing, whatever it says at each attempt", () =>
+  test("is reported once when it can take nothing, whatever it says at each attempt", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();
       const connection = log.connect();
@@ -218,7 +218,7 @@ suite("journal in a log that fails", (test) => {
       await next.close();
     }));
 
-  test("of two that claim the same epoch, the one whose claim comes second tries again", () =>
+  test("the second of two that claim the same epoch tries again", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();
       const connection = log.connect();
@@ -345,7 +345,7 @@ suite("journal in a log that fails", (test) => {
       await again.close();
     }));
 
-  test("a log whose end is told too low for a moment has lost nothing", () =>
+  test("a log whose end is reported too low for a moment has lost nothing", () =>
     withTempDir(async (dir) => {
       const log = createMemoryLog();
       const journal = await openInLog(dir, log.connect());

@@ -10,7 +10,7 @@ import { createTenant } from "../../../../store/metadata/users/tenants.js";
 import { assert, suite, withTempDir } from "../../../suite.js";
 
 suite("edits of alert rules", (test) => {
-  test("of two that edit a rule's condition and its data point at once neither goes past the other's check", () =>
+  test("when two edit a rule's condition and its data point at once, neither goes past the other's check", () =>
     withTempDir(async (dir) => {
       const db = await openDb({ url: `file:${dir}/metadata.db`, shared: false });
       const tenant = (await createTenant(db, 0, "one")).id;
@@ -39,8 +39,8 @@ suite("edits of alert rules", (test) => {
       assert.is(await updateAlertRule(db, actor, 1, read, { condition: "dataPoint > 7" }), null);
       assert.is((await getAlertRule(db, tenant, id)).condition, "dataPoint > 50");
       const told = await db.all("select action from change where entity = 'alert_rule' order by id");
-      assert.equal(told, [{ action: "create" }, { action: "update" }], "what is not edited is not told");
-      // What has nothing to do with either is edited, whoever was first.
+      assert.equal(told, [{ action: "create" }, { action: "update" }], "only real edits are logged");
+      // A field that has nothing to do with either is edited in both orders.
       assert.is((await updateAlertRule(db, actor, 1, read, { duration: 9 }))?.duration, 9);
       const now = await getAlertRule(db, tenant, id);
       const edited = await updateAlertRule(db, actor, 1, now, { condition: "dataPoint > 7" });

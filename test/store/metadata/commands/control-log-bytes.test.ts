@@ -142,7 +142,7 @@ suite("bytes of control logs", (test) => {
     });
   });
 
-  test("of small ones a few stand for all: what is counted is near what is there", async () => {
+  test("a few small ones stand for all: the counted bytes are near the real ones", async () => {
     await withDb(async (db) => {
       for (let i = 0; i < 320; i++) await createControlLog(db, actorOf(1), i, log(i % 40));
       const rows = await db.first<{ bytes: number }>(

@@ -39,7 +39,7 @@ const limit = async (action: () => Promise<unknown>): Promise<void> => {
 };
 
 suite("bounds of dashboards", (test) => {
-  test("of 64 MiB the oldest versions go first, whose dashboard they are, and never a present one", () =>
+  test("beyond 64 MiB the oldest versions go first, of any dashboard, and never a present one", () =>
     withDb(async (db) => {
       // Large ones, to be there soon: the store does not look at what a document says.
       const document = "x".repeat(documentsBytesMax / 8);

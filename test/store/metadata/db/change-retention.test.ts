@@ -147,7 +147,7 @@ suite("retention of the log of changes", (test) => {
       assert.is(await bytesOf(2), others);
     }));
 
-  test("a long detail is told by its short values and the sizes of the others", () =>
+  test("a long detail is shortened to its short values and the sizes of the others", () =>
     withDb(async (db) => {
       assert.equal(boundDetail({ name: "a", payload: "short" }), { name: "a", payload: "short" });
       assert.is(boundDetail(null), null);

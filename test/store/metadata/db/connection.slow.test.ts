@@ -98,7 +98,7 @@ for (const [way, open] of ways) {
         );
       }));
 
-    test("of columns with one name the first counts; a column that is added later is there", () =>
+    test("the first of several columns with one name counts; a column that is added later is there", () =>
       withFile(open, async (connection) => {
         await connection.write([asked("create table t (a integer)"), asked("insert into t values (1)")]);
         assert.equal(await rowsOf(connection, "select a, 2 a, 3 b from t"), [{ a: 1, b: 3 }]);
@@ -183,7 +183,7 @@ suite("threads with connections", (test) => {
       await again.close();
     }));
 
-  test("however many search, whoever asks for a record waits for a step or two", () =>
+  test("however many search, a request for a record waits for a step or two", () =>
     withFile(openLocalThreads, async (connection) => {
       await warmUp(connection);
       const ends: string[] = [];
@@ -214,7 +214,7 @@ suite("threads with connections", (test) => {
       assert.ok(longestMs < 100, `the longest turn took ${longestMs} ms`);
     }));
 
-  test("a write-ahead log that has grown is emptied, whoever reads meanwhile", () =>
+  test("a write-ahead log that has grown is emptied, also while others read", () =>
     withFile(openLocalThreads, async (connection, path) => {
       await connection.write([asked("create table t (a blob)")]);
       await warmUp(connection);

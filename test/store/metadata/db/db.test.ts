@@ -100,7 +100,7 @@ suite("metadata store", (test) => {
     await db.close();
   });
 
-  test("tells listeners of committed writes that are in the log of changes, and of those only", async () => {
+  test("notifies listeners of committed writes that are in the log of changes, and of those only", async () => {
     const db = await openDb(fresh());
     let told = 0;
     db.onWrite(() => void told++);

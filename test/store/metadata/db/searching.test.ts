@@ -16,7 +16,7 @@ const words = (maxLength: number) => fc.array(letters, { maxLength }).map((all) 
 const forms = (one: string): Set<string> =>
   new Set([one, one.toLowerCase(), one.toUpperCase()].filter((form) => [...form].length === 1));
 
-/** Told plainly: somewhere every character of the pattern is met by itself or its other case. */
+/** A plain model: somewhere every character of the pattern matches itself or its other case. */
 function isContained(whole: string, pattern: string): boolean {
   const [in_, of] = [[...whole], [...pattern]];
   return in_.some((_, at) => of.every((one, i) => forms(one).has(in_[at + i] ?? "")));
@@ -47,7 +47,7 @@ suite("searching", (test) => {
           if (pattern === "") continue;
           if (isContained(whole, pattern)) assert.ok(await holds(whole, pattern), `${pattern} in ${whole}`);
         }
-        // Of letters with two cases alone, nothing else is found either.
+        // Letters with exactly two cases match nothing else.
         const plain = [...other].every((one) => !/[ßẞσΣςİıﬁǅ]/.test(one));
         if (other !== "" && plain && !isContained(whole, other))
           assert.is(await holds(whole, other), false, `${other} in ${whole}`);

@@ -30,7 +30,7 @@ suite("short reads in the calling thread", (test) => {
       assert.is(reads.read([asked("select 1")]), null);
     }));
 
-  test("after a slow one others are told to ask elsewhere, for fifty times as long", () =>
+  test("after a slow one others are sent elsewhere, for fifty times as long", () =>
     withTempDir(async (dir) => {
       let [at, takes] = [1000, 2];
       const reads = openShortReads(join(dir, "a.db"), () => {

@@ -67,7 +67,7 @@ suite("pages of a table", (test) => {
       ({ word }) => word,
     );
 
-  test("of very many rows a list tells that there are at least so many", async () => {
+  test("a list of very many rows says that there are at least so many", async () => {
     const words = (n: number) => ({
       sql: `insert into word (tenant, word, size) with recursive c(i) as (select 1 union all select i + 1 from c where i < ?)
         select 1, 'w', 0 from c`,
@@ -115,7 +115,7 @@ suite("pages of a table", (test) => {
     );
   });
 
-  test("a scope narrows items and count, and its arguments stand where it does", async () => {
+  test("a scope restricts items and count, and its arguments stand where it does", async () => {
     const all = await store(["a", "b", "c", "d", "e", "f", "g"]);
     const scope = { sql: "r.size = ? or r.size = ?", args: [1, 2] };
     const request = { page: 1, limit: 2, filters: [{ field: "word", like: true, value: "" }] };

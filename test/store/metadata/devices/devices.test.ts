@@ -131,7 +131,7 @@ suite("devices in the store", (test) => {
     assert.is(await count("device"), 0);
   });
 
-  test("no edit closes the chain of parents, whoever checked before", async () => {
+  test("no edit closes the chain of parents, whatever was checked before", async () => {
     const top = await add("a");
     const middle = await add("b", { parentDevice: top.id });
     const bottom = await add("c", { parentDevice: middle.id });

@@ -1,4 +1,4 @@
-/** Devices on a map against a naive grid over all of them, and how the questions find their rows. */
+/** Devices on a map against a naive grid over all of them, and how the queries find their rows. */
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Db, openDb, type SqlValue } from "../../../../store/metadata/db/db.js";

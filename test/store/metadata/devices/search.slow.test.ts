@@ -51,7 +51,7 @@ async function withDevices(count: number, work: (db: Db) => Promise<void>): Prom
   });
 }
 
-/** Of the devices that the property makes. */
+/** First id of the devices that the property makes. */
 const firstID = 1_000_000;
 
 const letters = fc.constantFrom(...("aAbBkKs %_\"'*()äÄßſ\u212aжЖ温度传🦉".match(/./gu) ?? []));
@@ -72,7 +72,7 @@ function isContained(
 }
 /** A pattern's letter stands for its own other case. */
 const mustMatch = (one: string, other: string) => forms(one).includes(other);
-/** Of letters with more than two cases (k, K and the kelvin sign), any may be taken for any. */
+/** Letters with more than two cases (k, K and the kelvin sign) may match each other. */
 const mayMatch = (one: string, other: string) => forms(one).some((form) => forms(other).includes(form));
 
 const like = (field: string, value: string) => ({ field, like: true, value });
@@ -171,7 +171,7 @@ suite("searching devices", (test) => {
       await db.write([{ sql: "insert into device_text (device_text) values ('integrity-check')" }]);
     }));
 
-  test("what changes() tells is not what the index writes of an earlier write of the same transaction", () =>
+  test("changes() does not count what the index writes for an earlier write of the same transaction", () =>
     withDevices(1, async (db) => {
       const id = 2_000_000;
       const writes = await db.write([

@@ -62,7 +62,7 @@ suite("what is above devices", (test) => {
     assert.equal(await findTopmost(db, []), new Map());
   });
 
-  test("whoever was below a device that moved is known to have been elsewhere, also once it has left it", async () => {
+  test("a device below one that moved is known to have been elsewhere, also once it has left it", async () => {
     await move("middle", "other");
     assert.equal(await found(...all), ["top", "other*", "other*", "other*", "other"]);
     await move("lowest", null);

@@ -162,7 +162,7 @@ suite("sealed values", (test) => {
     const all = await makeAll();
     await sealBefore();
     assert.equal(await opened(vault, ...all), Array(7).fill("refused"));
-    // Of two processes that start at once, too, and where one was ended half way.
+    // Two processes may also start at once, or one may have ended half way.
     const [first, second] = await Promise.all([openVault(db, key), openVault(db, key)]);
     assert.equal(await opened(first, ...all), whole);
     assert.equal(await opened(second, ...all), whole);

@@ -166,7 +166,7 @@ suite("damaged series", (test) => {
       assert.equal([start, stop], [february, february + (pointsPerMonth - 1) * hour + 1]);
       assert.is(series?.field, "a");
       await store.close();
-      // Put aside: the next run does not meet it again.
+      // The file is quarantined, so the next run does not meet it again.
       const again = await open(dir);
       assert.equal(await readAll(again.store, first), januaryOnly);
       await again.store.close();
@@ -226,7 +226,7 @@ suite("damaged series", (test) => {
       );
     }));
 
-  test("a month file that is deleted, cut, zeroed or no database is told; the other answers, and writes go on", async () => {
+  test("a month file that is deleted, cut, zeroed or no database is reported; the other answers, and writes go on", async () => {
     const harms: Record<string, (path: string) => Promise<void>> = {
       deleted: (path) => rm(path),
       "cut in half": (path) => truncate(path, 20_000),
@@ -255,7 +255,7 @@ suite("damaged series", (test) => {
         await store.close();
         const next = await open(dir);
         assert.is((await readAll(next.store, refs[0])).get(january + 5), 42, harm);
-        assert.equal(next.damage, [], `${harm}: told once`);
+        assert.equal(next.damage, [], `${harm}: reported once`);
         await next.store.close();
         if (harm !== "deleted")
           assert.ok(readdirSync(dir).some((name) => name.startsWith(`${january1}.damaged-`)));
@@ -332,11 +332,11 @@ suite("damaged series", (test) => {
     }
   });
 
-  test("a lost catalog beside a file that cannot be read: all that may have been in it is told, not the month of its name", async () => {
+  test("a lost catalog beside a file that cannot be read: all that may have been in it is reported, not the month of its name", async () => {
     const may = Date.UTC(2024, 4, 1) * 1000;
     const harms: Record<string, (path: string) => Promise<void>> = {
       "at its head": (path) => writeFile(path, "x".repeat(5000)),
-      // Of 16 KiB each: the second is the table's, the last ones the index's.
+      // Pages have 16 KiB each: the second is the table's, the last ones the index's.
       "after its head": async (path) => overwrite(path, 16_384, (old) => Buffer.alloc(old.length), 1 << 20),
     };
     for (const [harm, damageFile] of Object.entries(harms)) {
@@ -379,7 +379,7 @@ suite("damaged series", (test) => {
     }
   });
 
-  test("a lost catalog beside a file that cannot be read and has no span left: kept aside, named, and a gap of any time", () =>
+  test("a lost catalog beside a file that cannot be read and has no span left: quarantined, named, and a gap of any time", () =>
     withTempDir(async (dir) => {
       const model = await fill(dir);
       const stray = "points-2024-01.7.db";
@@ -452,7 +452,7 @@ suite("damaged series", (test) => {
       assert.is((model.get(refs[0])?.size ?? 0) > 0, true);
     }));
 
-  test("what was put aside of a removed series goes as well, and no later series gets its id", () =>
+  test("quarantined data of a removed series goes as well, and no later series gets its id", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       const highest = "(select max(series) from chunk)";
@@ -474,7 +474,7 @@ suite("damaged series", (test) => {
       assert.is(ids, 0);
     }));
 
-  test("the space of what was put aside of a removed device is given back, after a lost catalog too", () =>
+  test("the space of quarantined data of a removed device is given back, after a lost catalog too", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       const gone = { ...refs[0], deviceID: "gone" };
@@ -495,7 +495,7 @@ suite("damaged series", (test) => {
       await store.close();
     }));
 
-  test("without names.log too the store opens: what has lost its name is told, and no new series answers it", () =>
+  test("without names.log too the store opens: a series that has lost its name is reported, and no new series answers for it", () =>
     withTempDir(async (dir) => {
       await fill(dir);
       await rm(join(dir, "catalog.db"));
@@ -566,7 +566,7 @@ suite("damaged series", (test) => {
     }));
 
   test(
-    "whatever byte is flipped or page zeroed: no answer holds a value that was not written, and it is told",
+    "whatever byte is flipped or page zeroed: no answer holds a value that was not written, and the damage is reported",
     () =>
       withTempDir(async (dir) => {
         const model = await fill(join(dir, "made"));
@@ -620,13 +620,13 @@ suite("damaged series", (test) => {
           }),
           { numRuns: 40, endOnFailure: true },
         );
-        assert.ok(told > 5 && lost > 3, `${told} told, ${lost} with losses`);
+        assert.ok(told > 5 && lost > 3, `${told} reported, ${lost} with losses`);
       }),
     { timeoutMs: 300_000 },
   );
 });
 
-/** This engine can always tell. */
+/** This engine always knows the time of the newest point. */
 function pointIn(latest: Latest | undefined): { time: number; value: number | string } | null {
   assert.ok(!latest || "time" in latest);
   return latest ?? null;

@@ -21,7 +21,7 @@ export const monthFolderRefs = [
   refOf("e", "b", "boolean"),
 ] as const;
 
-/** Of each stretch, in the order of their flushes; which is that of time. */
+/** First days of the stretches, in the order of their flushes. */
 const starts = ["1684-07-30", "1684-08-01", "1969-12-31", "2024-01-31", "2024-03-01", "2024-03-02"];
 const hour = 3_600_000_000;
 

@@ -155,7 +155,7 @@ suite("points whose file is damaged", (test) => {
           }),
           { numRuns: 25, endOnFailure: true, seed: 33 },
         );
-        assert.ok(told > 5, `${told} told`);
+        assert.ok(told > 5, `${told} reported`);
       }),
     { timeoutMs: 300_000 },
   );
@@ -178,7 +178,7 @@ suite("points whose file is damaged", (test) => {
       const after = await open(dir, model);
       await new Promise((resolve) => setTimeout(resolve, 300));
       await after.store.close();
-      assert.equal(after.damage, [], "told once");
+      assert.equal(after.damage, [], "reported once");
     }));
 
   test("an index that does not lead to a chunk, or leads to another series', is found, and costs nobody's points", async () => {

@@ -186,7 +186,7 @@ suite("files of points", (test) => {
               const first = behind[0];
               assert.equal(await store.aggregate({ ...query, aggregate: "count" }), [behind.length || null]);
               assert.equal(await store.aggregate({ ...query, aggregate: "first" }), [first?.[1] ?? null]);
-              // Of one point after the edge: the difference to the one before, wherever that lies.
+              // With one point after the edge, the increase is the difference to the one before, wherever that lies.
               if (first === undefined) continue;
               const one = { ...query, edges: [edge, first[0] + 1], aggregate: "increase" } as const;
               const last = before.at(-1)?.[1];
@@ -272,7 +272,7 @@ suite("files of points", (test) => {
       // 40 connections of three descriptors are meant, and 8 of each of two threads that are closing; then the catalog.
       assert.ok(openIn(dir) <= 3 * (40 + 2 * 8) + 24, `${openIn(dir)} descriptors`);
       await store.close();
-      // What this thread has asked of the catalog is let go of when it is collected.
+      // This thread's statements on the catalog are released when they are collected.
       await until(
         () => {
           collect();

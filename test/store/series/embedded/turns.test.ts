@@ -1,4 +1,4 @@
-/** Reader threads of the embedded store are shared by tenants: many slow questions of one do not hold up another's. */
+/** Reader threads of the embedded store are shared by tenants: many slow queries of one do not hold up another's. */
 import { createHandles } from "../../../../store/series/embedded/handles.js";
 import { openLibsqlSeriesStore } from "../../../../store/series/embedded/open.js";
 import type { FindAnswer } from "../../../../store/series/embedded/protocol.js";
@@ -18,7 +18,7 @@ const calendar = { unit: "day", timezone: "UTC" } as const;
 const part = { start: 0, stop: 1e15, path: "points-1970-01.db" };
 const empty = { times: new Float64Array(0), values: new Float64Array(0) };
 
-/** Questions over readers that answer when they are told to; `begun` has the tenants whose question reached one. */
+/** Queries over readers that answer by hand; `begun` has the tenants whose query reached a reader. */
 function gated(readers: number) {
   const begun: number[] = [];
   const found: number[] = [];
@@ -89,7 +89,7 @@ suite("turns at the series readers", (test) => {
     }
   });
 
-  test("whoever leaves while his question waits asks nothing, and keeps no place", async () => {
+  test("a caller that leaves while its query waits asks nothing, and keeps no place", async () => {
     const { questions, begun, settle, end, ends } = gated(1);
     const first = questions().read(refOf(1), {});
     const gone = new AbortController();

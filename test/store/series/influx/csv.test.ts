@@ -31,7 +31,7 @@ suite("small InfluxDB answers", (test) => {
 });
 
 suite("InfluxDB answers with several fields", (test) => {
-  test("a foreign value among texts is told of its field alone, and the others are read on", async () => {
+  test("a foreign value among texts is reported for its field alone, and the others are still read", async () => {
     const header = [
       "#datatype,string,long,string,dateTime:RFC3339,string",
       ",result,table,_field,_time,_value",

@@ -139,7 +139,7 @@ suite("line protocol", (test) => {
   });
 });
 
-/** A server that takes every value but 13, telling as InfluxDB does: with 400 by line, with 422 by halves. */
+/** A server that takes every value but 13 and answers as InfluxDB does: with 400 by line, with 422 by halves. */
 function server(status: 400 | 422) {
   const stored = new Set<string>();
   let requests = 0;
@@ -238,7 +238,7 @@ suite("CSV answers", (test) => {
     await rejects(async () => parseRecords(csv), /out of memory/);
   });
 
-  test("of equal microseconds the later row stays; times before 1970 are floored", () => {
+  test("the later row of equal microseconds stays; times before 1970 are floored", () => {
     const { add, columns } = createColumns("number");
     for (const [time, value] of [
       [1, 1],

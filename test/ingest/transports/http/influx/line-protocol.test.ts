@@ -218,7 +218,7 @@ suite("line protocol", (test) => {
     );
   });
 
-  test("a line that is too long is told once, and those after it are read", async () => {
+  test("a line that is too long is reported once, and those after it are read", async () => {
     const long = `m a="${"x\n".repeat(300_000)}"\nm b=1\n`;
     for (const text of [`m ${"a".repeat(600_000)}\nm b=1\n`, `${"m".repeat(2_000_000)}\nm b=1\n`]) {
       for (const piece of [1000, 100_000, text.length]) {

@@ -58,7 +58,7 @@ worldSuite("HTTP, InfluxDB line protocol", (test, world) => {
     assert.equal(await seriesOf(device), { usage: [1.5, 2], name: ["a b"] });
   });
 
-  test("tags choose among data points that the product has; what would overwrite is told", async () => {
+  test("tags choose among data points that the product has; points that would overwrite others are reported", async () => {
     const reply = await write(
       [
         `cpu,cpu=cpu0 usage=1 ${at}`,

@@ -131,7 +131,7 @@ suite("MQTT, codec", (test) => {
     );
   });
 
-  test("a keep-alive beyond the service's own is brought down, and MQTT 5 is told so", () => {
+  test("a keep-alive beyond the service's own is reduced, and MQTT 5 receives the new one", () => {
     const request = (version: MqttVersion, keepAlive: number) =>
       ({ ...termsOf(version), keepAlive, clientID: "c", assigned: false }) as ConnectRequest;
     for (const [version, asked, most, agreed] of [

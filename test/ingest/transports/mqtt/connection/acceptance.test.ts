@@ -1,4 +1,4 @@
-/** What a node that passes a client on sees in its keeper's first answer. */
+/** What a node that passes a client on sees in the owner's first answer. */
 import { PassThrough } from "node:stream";
 import { onAcceptance } from "../../../../../ingest/transports/mqtt/connection/connack.js";
 import { assert, suite } from "../../../../suite.js";
@@ -8,7 +8,7 @@ async function afterEach(pieces: readonly (readonly number[])[]): Promise<boolea
   const stream = new PassThrough();
   let isIn = false;
   onAcceptance(stream, () => {
-    assert.is(isIn, false, "it is told once");
+    assert.is(isIn, false, "it is reported once");
     isIn = true;
   });
   const found: boolean[] = [];
@@ -20,7 +20,7 @@ async function afterEach(pieces: readonly (readonly number[])[]): Promise<boolea
   return found;
 }
 
-suite("the first answer of a keeper", (test) => {
+suite("the first answer of an owner", (test) => {
   // MQTT 3.1.1 §3.2: type, remaining length, flags, return code.
   const accepted = [0x20, 2, 0, 0];
 

@@ -60,7 +60,7 @@ mqttSuite("MQTT, topics beyond the bound", ({ each, five }, world, test) => {
     await client.leave();
   });
 
-  five("Maximum Packet Size has room for a message at all its bounds", async (device) => {
+  five("Maximum Packet Size allows a message at all its bounds", async (device) => {
     const client = await openClient(world.mqtt, 5);
     client.send(connectPacket(device, 5));
     const { properties } = await client.next("connack");
@@ -120,7 +120,7 @@ mqttSuite("MQTT, topics beyond the bound", ({ each, five }, world, test) => {
 worldSuite(
   "MQTT, another bound of topics",
   (test, world) => {
-    test("is told, and kept", async () => {
+    test("is announced, and kept", async () => {
       const device = await makeDevice(world, await makeProduct(world));
       const client = await openClient(world.mqtt, 5);
       client.send(connectPacket(device, 5));

@@ -95,7 +95,7 @@ suite("a budget of work", (test) => {
     assert.equal(called, []);
     budget.give(1, 250);
     await delay(0);
-    assert.equal(called, ["a"], "as many as there is room for");
+    assert.equal(called, ["a"], "as many as the budget allows");
     assert.is(budget.take(1, 10), false, "nobody goes past those that wait");
     budget.give(1, 60);
     await delay(0);
@@ -172,7 +172,7 @@ suite("a budget of work", (test) => {
     assert.is(budget.take(1, workMax), true, "also a failure gives it back");
   });
 
-  test("gives room at once where nobody waits", async () => {
+  test("gives capacity at once where nobody waits", async () => {
     const budget = createWorkBudget(100);
     await budget.room(1, 500);
     assert.is(budget.take(1, 40), false, "it has been taken");

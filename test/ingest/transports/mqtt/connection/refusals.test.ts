@@ -167,7 +167,7 @@ function connection(
 }
 
 suite("MQTT, refusals", (test) => {
-  test("MQTT 5 is told 0x87, and nothing is kept", () => {
+  test("MQTT 5 receives 0x87, and nothing is kept", () => {
     const { kept, answered } = send(5);
     assert.equal(kept, ["yes 2", "yes 1"]);
     const [puback, pubrec, again, ...rest] = answered;
@@ -220,7 +220,7 @@ suite("MQTT, refusals", (test) => {
     assert.not.ok(inbound.isSentAgain({ ...message("yes", 2, 1), dup: true }), "QoS 2 has ids of its own");
   });
 
-  test("a PUBREL that no message waits for makes no room below Receive Maximum, nor does one that comes twice", () => {
+  test("a PUBREL that no message waits for frees no place below Receive Maximum, nor does one that comes twice", () => {
     const { inbound, kept } = guarded(5);
     for (let id = 1; id < receiveMaximum; id++) inbound.publish(message("yes", 2, id));
     for (let i = 0; i < 100; i++) inbound.release(5000 + i);
@@ -273,7 +273,7 @@ suite("MQTT, refusals", (test) => {
     let asked = false;
     const contextOf = (): Promise<MqttContext> => {
       const found = Promise.resolve(shard);
-      // Two steps behind the answer: after whoever waits for it, before whoever waits for what that makes of it.
+      // Two microtasks after the answer: after the code that awaits it, before the code that awaits that code.
       void found.then(() => undefined).then(() => entering.connection.end("thrown_out"));
       asked = true;
       return found;

@@ -364,7 +364,7 @@ worldSuite(
       assert.ok(Math.max(...(await out)) < thrownOutMs);
     });
 
-    test("a resumed TLS session proves no more than the certificate does", async () => {
+    test("a resumed TLS session authenticates no more than the certificate does", async () => {
       const { device, pair, client } = await connected();
       await client.endAsync();
       const { port } = new URL(world.service.mqttss ?? "");

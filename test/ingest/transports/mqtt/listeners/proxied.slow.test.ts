@@ -74,7 +74,7 @@ const ipOf = async (world: World, device: Rec): Promise<unknown> => {
   return logs.page.items[0]?.IP;
 };
 
-/** Statuses of wrong logins at once, each told by the proxy to be from such an address. */
+/** Statuses of concurrent wrong logins; the proxy gives each such an address. */
 function loginsOf(world: World, addressOf: (i: number) => string): Promise<number[]> {
   const login = async (_: unknown, i: number): Promise<number> => {
     const headers = { "X-Forwarded-For": addressOf(i) };
@@ -99,7 +99,7 @@ worldSuite(
       });
     };
 
-    test("PROXY in both versions tells the address at MQTT and at MQTT over TLS, in pieces too", async () => {
+    test("PROXY in both versions gives the address at MQTT and at MQTT over TLS, in pieces too", async () => {
       const packet = connectPacket(device);
       assert.is(await throughTcp(world, [line(clients[0])], packet), 0);
       await shown(clients[0]);
@@ -123,7 +123,7 @@ worldSuite(
       assert.match(text, /^tidemark_handshakes_pending 0$/m);
     });
 
-    test("an upgrade to WebSocket tells it by its headers, after a PROXY header too", async () => {
+    test("an upgrade to WebSocket gives it by its headers, after a PROXY header too", async () => {
       const packet = connectPacket(device);
       assert.is(await throughWebSocket(world, { "X-Forwarded-For": `1.1.1.1, ${clients[0]}` }, packet), 0);
       await shown(clients[0]);
@@ -153,7 +153,7 @@ worldSuite(
 );
 
 worldSuite(
-  "behind a proxy that must tell",
+  "behind a proxy that must send addresses",
   (test, world) => {
     test("a trusted peer without a PROXY header is not let in", async () => {
       const device = await makeDevice(world, await makeProduct(world));

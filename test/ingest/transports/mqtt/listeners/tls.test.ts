@@ -49,7 +49,7 @@ suite("handshake semaphore", (test) => {
     assert.is(begun.at(-1), "a8");
   });
 
-  test("those that wait are let in address by address, each in its order; whoever is gone is passed over", () => {
+  test("those that wait are let in address by address, each in its order; those that have left are skipped", () => {
     const { begun, semaphore, enter, leave } = open(8);
     enter("a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1");
     enter("a2", "a3", "a4", "b2", "b3", "x1", "a5");
@@ -146,7 +146,7 @@ suite("TLS layer", (test) => {
   }
   const failed = (reason: "timeout" | "tls") => meter.handshakesFailed.get(reason) ?? 0;
 
-  test("whoever has not said its ClientHello keeps nobody waiting, of its own address neither", async () => {
+  test("a client without a ClientHello keeps nobody waiting, of its own address neither", async () => {
     await silent(30, "a", Buffer.from([22]));
     real("a");
     await until(() => through === 1, { what: "the one that speaks" });
@@ -253,7 +253,7 @@ suite("TLS layer", (test) => {
     await until(() => failed("timeout") === 3, { what: "their end" });
   });
 
-  test("whoever says more than its ClientHello before its turn is cut off", async () => {
+  test("a client that sends more than its ClientHello before its turn is cut off", async () => {
     const hello = await helloOf();
     await silent(7, "a", hello);
     addresses.push("a");
@@ -267,7 +267,7 @@ suite("TLS layer", (test) => {
   });
 });
 
-/** Of TLS 1.2 what OpenSSL has for a key on an elliptic curve. */
+/** OpenSSL's suites of TLS 1.2 for a key on an elliptic curve. */
 const ofTls12 = getCiphers().filter((name) => name.startsWith("ecdhe-ecdsa-"));
 const isAead = (name: string): boolean => /gcm|ccm|chacha20/.test(name) && !name.includes("ccm8");
 
@@ -289,7 +289,7 @@ for (const [suites, takes] of [
           socket.once("secureConnect", () => socket.destroy());
         });
 
-      test("of TLS 1.2 what authenticates as it encrypts, and what the setting adds", async () => {
+      test("those of TLS 1.2 with authenticated encryption, and those that the setting adds", async () => {
         const all = suites === "aead" ? ofTls12 : [...ofTls12.filter(isAead), "ecdhe-ecdsa-aes128-sha"];
         assert.ok(all.some((name) => !isAead(name)));
         const refusedToo = ofTls12.includes("ecdhe-ecdsa-aes128-ccm")
