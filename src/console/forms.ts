@@ -25,7 +25,7 @@ interface FormField {
   readonly name: string;
   readonly kind: Kind;
   readonly isRequired: boolean;
-  /** Of a choice. */
+  /** The values of a choice field. */
   readonly choices?: readonly (string | number)[];
   readonly minimum?: number;
   readonly maximum?: number;

@@ -6,7 +6,7 @@ import type { GeometryCollection, Topology } from "topojson-specification";
 
 type Point = readonly [lng: number, lat: number];
 
-/** How far an outline may be off, and the steps that it is told in: both far below a pixel where it is drawn. */
+/** How far an outline may be off, and the grid of its coordinates: both far below a pixel where it is drawn. */
 const forms = {
   coarse: { file: "land-110m.json", unitsPerDegree: 60, tolerance: 0 },
   fine: { file: "land-50m.json", unitsPerDegree: 100, tolerance: 0.02 },
@@ -121,7 +121,7 @@ function farthestOf(
   return found;
 }
 
-/** Of a point from the line between two others. */
+/** The distance of a point from the line between two others. */
 function distanceTo([x, y]: Point, [fromX, fromY]: Point, [toX, toY]: Point): number {
   const [east, north] = [toX - fromX, toY - fromY];
   const square = east * east + north * north;

@@ -87,7 +87,7 @@ export function mountConsole(
       "Cache-Control": `public, max-age=${52 * week}, immutable`,
       "X-Content-Type-Options": "nosniff",
       "Cross-Origin-Resource-Policy": "same-origin",
-      // Of a worker, which has no page whose policy it could take.
+      // The policy of a worker, which has no page to take one from.
       "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'",
       Vary: "Accept-Encoding",
       ...(packing === undefined ? {} : { "Content-Encoding": packing[0] }),
@@ -97,7 +97,7 @@ export function mountConsole(
   async function answerPage(context: Context, framers: readonly string[] = []): Promise<Response> {
     const page = (await loaded())?.page;
     if (page === undefined) return context.notFound();
-    // Whoever has the page still may have it with other framers.
+    // A browser may have cached the page with other framers, so its ETag depends on them.
     const etag = framers.length === 0 ? page.etag : page.etag.replace(/"$/, `-${digestOf(framers.join())}"`);
     const headers = { ...pageHeaders(framers), ETag: etag, "Cache-Control": "no-cache" };
     if (context.req.header("if-none-match") === etag) return context.body(null, 304, headers);

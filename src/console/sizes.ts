@@ -1,6 +1,6 @@
 /** What the console may weigh: the build fails beyond. Bytes as they travel, packed with gzip. */
 
-/** One file of the console, as esbuild tells of it. */
+/** One file of the console, as esbuild reports it. */
 export interface BuiltFile {
   readonly name: string;
   readonly gzipBytes: number;
@@ -26,7 +26,7 @@ interface Sizes {
   readonly firstLoad: number;
   readonly total: number;
   readonly map: number;
-  /** Of each file that is loaded when it is needed, with what it alone brings. */
+  /** The size that each lazily loaded file adds by itself. */
   readonly lazy: ReadonlyMap<string, number>;
   /** What is larger than it may be, in words. */
   readonly excess: readonly string[];

@@ -12,7 +12,7 @@ export class ApiFailure extends Error {
     message: string,
     /** What is wrong with each field. */
     readonly fields: Readonly<Record<string, string>> = {},
-    /** Of a refusal that may be asked again: after so many seconds. */
+    /** Seconds after which the caller may try again. Null: the answer names no time. */
     readonly retryAfter: number | null = null,
   ) {
     super(message);
@@ -78,7 +78,7 @@ const written = (name: string, value: NonNullable<Query[string]>): string =>
     ? new Date(value).toISOString()
     : String(value);
 
-/** Of every call: the console is written for one of the two views of records, whichever the deployment prefers. */
+/** Headers of every call. The console reads Variant A of the records, whichever variant the deployment prefers. */
 export const ownHeaders = () => ({ "X-Tidemark": personOrPoll(), "Api-Variant": "A" }) as const;
 
 /** The parsed body of a good answer; undefined where it has none. @throws ApiFailure, or the abort */
@@ -174,7 +174,7 @@ export async function readFailure(response: Response): Promise<ApiFailure> {
   }
 }
 
-/** The call as a person would type it, for whoever wants to do the same without the console. */
+/** Formats the call as a curl command, for users who want to do the same without the console. */
 export function asCurl(method: Method, path: string, query: Query = {}, body?: unknown): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const parts = [

@@ -14,7 +14,7 @@ const dictionary = signal<Readonly<Record<string, readonly Word[]>>>({});
 /** The language that it was asked for in. */
 let asked: string | null = null;
 
-/** The word of a code. Whoever has no session has no dictionary, and most codes are numbers to them. */
+/** The word of a code. Without a session there is no dictionary, and most codes are shown as numbers. */
 export function describeCode(field: string, code: unknown): string {
   const wanted = language.value;
   if (asked !== wanted && me.value !== null) {

@@ -5,20 +5,20 @@ import { api } from "./base.js";
 /** By then the browser has begun to read what is saved. */
 const readWithinMs = 60_000;
 
-/** Of a file that is saved, in characters. */
+/** Longest name of a saved file, in characters. */
 const nameLength = 120;
 
 interface UploadOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Told how much of it has gone, 0 to 1. */
+  /** Receives the share that has been sent, 0 to 1. */
   onProgress(share: number): void;
 }
 
-/** Sends a file, and tells how far it has come. @throws ApiFailure, or the abort */
+/** Sends a file and reports its progress. @throws ApiFailure, or the abort */
 export function upload<T>(path: string, body: Blob | FormData, options: UploadOptions): Promise<T> {
   const { headers, signal, onProgress } = options;
-  // `fetch` does not tell how much has gone.
+  // `fetch` does not report the progress of an upload.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     request.open("POST", api + path);

@@ -43,7 +43,7 @@ export function createQueue(atOnce: number, apartMs: number): Queue {
       next();
     });
     try {
-      // Whoever has gone meanwhile asks nothing.
+      // A caller that was cancelled while it waited sends no request.
       signal.throwIfAborted();
       return await ask();
     } finally {

@@ -26,7 +26,7 @@ import "./styles/commands.css";
 const SharedPage = lazily(async () => (await import("./dashboards/SharedPage.js")).SharedPage);
 
 startRouter();
-// Whoever sees a share has no session, and asks for none.
+// A visitor of a share has no session and needs none.
 const isShared = path.value.startsWith("/shared/");
 // A page of another site may show a share, and never what somebody who is logged in sees.
 const isFramed = window.top !== window;

@@ -1,6 +1,6 @@
 /** Whether a person is there: a session goes on with what he does, not with what pages ask by themselves. */
 
-/** Whoever opens a page is there. */
+/** Starts at 0: a user who opens a page counts as active. */
 let actedAt = 0;
 let saidAt = Number.NEGATIVE_INFINITY;
 

@@ -43,7 +43,7 @@ export function useQuery<T>(
 
   useEffect(() => {
     const question = `${key} ${round.value} ${missedAt.value}`;
-    // Whoever comes back into sight with the same question has its answer still.
+    // A part that becomes visible again with the same query still has its answer.
     if (key === null) return;
     if (everyMs === undefined && answered.current === question) {
       // What was asked in between, and failed or was given up, is of no matter any more.
@@ -87,7 +87,7 @@ export function useQuery<T>(
 
 interface AnswerProps<T> {
   readonly asked: Query<T>;
-  /** In a small room among others, such as a panel. */
+  /** It is a small part of a page, such as a panel. */
   readonly isPart?: boolean;
   readonly children: (data: T) => ComponentChildren;
 }

@@ -62,7 +62,7 @@ function go(to: string, { replace = false } = {}): void {
   const isOtherPage = url.pathname !== location.pathname;
   if (replace || joins) history.replaceState(history.state, "", url);
   else history.pushState(null, "", url);
-  // Whoever changes what a page shows goes on where he is.
+  // A change within the same page keeps the scroll position.
   if (isOtherPage) scrollTo(0, 0);
   current.value = parsePlace(url);
 }
@@ -83,7 +83,7 @@ export function asOneGesture(change: () => void): void {
   gesture = { at: performance.now(), href: location.href };
 }
 
-/** Keeps with this entry of the history what its address does not say, for whoever comes back to it. */
+/** Stores state with this history entry that its URL does not have, for a user who goes back to it. */
 export function remember(name: string, value: unknown): void {
   history.replaceState({ ...(history.state as object | null), [name]: value }, "");
 }

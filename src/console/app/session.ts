@@ -33,7 +33,7 @@ type SessionState = "asking" | "away" | "out" | "in" | "ended";
 export const me = signal<Me | null>(null);
 export const sessionState = signal<SessionState>("asking");
 
-/** Whoever runs the deployment: an administrator of its own tenant. */
+/** Whether the user operates the deployment: an administrator of its own tenant. */
 export const isOperating = (): boolean =>
   me.value?.isDeployment === true && me.value.rights.includes("admin");
 
@@ -44,7 +44,7 @@ export function sessionEnded(): void {
 
 whenLoggedOut(sessionEnded);
 
-/** Tells the browser's other windows who has logged in, by the number of the user; null: they have logged out. */
+/** Sends the browser's other windows the number of the user who has logged in; null: they have logged out. */
 const windows = "BroadcastChannel" in globalThis ? new BroadcastChannel("tidemark session") : null;
 
 /** The session is the browser's: what one window does to it is true for all. */
@@ -111,7 +111,7 @@ function enter(found: Me): void {
   });
 }
 
-/** The cookie is the service's to take back: without its answer whoever is logged in stays so. @throws ApiFailure */
+/** Only the service can remove the cookie: without its answer the user stays logged in. @throws ApiFailure */
 export async function logOut(): Promise<void> {
   await call("POST", "/logout").catch((error: unknown) => {
     if (!(error instanceof ApiFailure) || error.status !== 401) throw error;

@@ -27,7 +27,7 @@ interface MomentProps {
   readonly zone?: string;
 }
 
-/** A moment; which zone it is in, and that it may be one of two that look alike, is told to whoever points at it. */
+/** A moment. Its tooltip shows the zone and the offset, because a clock may show the same time twice. */
 export function Moment({ at, zone = shownZone() }: MomentProps) {
   if (at === null) return <span class="muted">–</span>;
   return (

@@ -1,4 +1,4 @@
-/** The backups that the service makes of itself, as the API tells of them. */
+/** The backups that the service makes of itself, as the API returns them. */
 import { ApiFailure, call } from "../api.js";
 import { language, t } from "../i18n.js";
 import { shownHeaders } from "../shown.js";

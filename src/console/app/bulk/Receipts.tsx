@@ -9,7 +9,7 @@ import { listTasks } from "../tasks/task.js";
 import type { Begun } from "./begun.js";
 
 const everyMs = 1000;
-/** A longer payload does not fit into an address: the topic, the sender and the time tell the logs then. */
+/** A longer payload does not fit into a URL: the logs are then found by topic, sender and time alone. */
 const payloadMax = 1500;
 
 /** Statuses of control logs, in the order in which they are shown. */
@@ -68,7 +68,7 @@ export function Receipts({ taskID, begun, isEnded }: ReceiptsProps) {
 /** Two clocks of one deployment may differ by as much. */
 const aroundMs = 1000;
 
-/** Of each kind, in their order. */
+/** Counts the receipts of each kind, in the order of `kinds`. */
 async function counted(
   taskID: string,
   { topic, payload }: Begun,

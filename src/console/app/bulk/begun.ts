@@ -3,7 +3,7 @@ import { me } from "../session.js";
 
 export interface Begun {
   readonly action: BulkAction;
-  /** Of a command. */
+  /** Topic and payload are present only if the action is a command. */
   readonly topic?: string;
   readonly payload?: string;
 }
@@ -18,7 +18,7 @@ export const bulkActions = [
 ] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
-/** Whoever logs in next in this tab has no part in it; a logout removes it. */
+/** The key has the user in it: the next user of this tab does not see the task. A logout removes it. */
 const storageKey = (taskID: string): string =>
   `tidemark.task.${me.value?.tenantID}.${me.value?.userIntID}.${taskID}`;
 
@@ -26,7 +26,7 @@ export function remember(taskID: string, begun: Begun): void {
   try {
     sessionStorage.setItem(storageKey(taskID), JSON.stringify(begun));
   } catch {
-    // Without room, or where the browser keeps nothing, receipts are not counted.
+    // If the browser's storage is full or disabled, receipts are not counted.
   }
 }
 

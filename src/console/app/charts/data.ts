@@ -1,6 +1,6 @@
 /** Values as GET /original_data answers them, and how many of them are worth asking for. */
 
-/** Of one data point of a device; more is in the answer for whoever asks for several. */
+/** The values of one data point of a device. The answer has more fields for requests that name several. */
 export interface OriginalData {
   readonly dataPointIntID: number;
   readonly originalData: {
@@ -11,5 +11,5 @@ export interface OriginalData {
 
 const [pixelsMin, pixelsMax] = [320, 4000];
 
-/** As many points as can be told apart on this screen: two a pixel, the lowest and the highest. */
+/** As many points as this screen can show separately: two a pixel, the lowest and the highest. */
 export const pointsOnScreen = (): number => 2 * Math.max(pixelsMin, Math.min(innerWidth, pixelsMax));

@@ -6,7 +6,7 @@ import { clockChanges } from "./zone.js";
 /** A dashed rule across the chart. */
 export interface Limit {
   readonly value: number;
-  /** Of the eight series colours. */
+  /** Index of one of the eight series colours. */
   readonly color: number;
   readonly axis?: "left" | "right";
   /** Stands on the rule, or at the edge beyond which it is. */
@@ -28,7 +28,7 @@ export interface Span {
   /** Null: it goes on. */
   readonly to: number | null;
   readonly tone: Tone;
-  /** Stands on the band where it has room for it. */
+  /** Drawn on the band if the band is wide enough. */
   readonly word: string;
   /** Stands in the readout. */
   readonly text: string;
@@ -55,7 +55,7 @@ interface Area {
 }
 
 const hatchPixels = 7;
-/** Of a shape: as wide as it is high. */
+/** Width and height of a shape. */
 const shapePixels = 10;
 /** The shortest one is seen still. */
 const spanPixelsMin = 2;
@@ -100,7 +100,7 @@ export function drawOver(
       Number(a.tone === "bad") - Number(b.tone === "bad") || a.time - b.time;
     for (const { time, tone } of [...marks, ...begun].sort(order)) {
       const at = area.x(time);
-      // Of many that are alike those that stand on one another are one.
+      // Shapes of the same tone that would overlap are drawn once.
       if (at - (last.get(tone) ?? Number.NEGATIVE_INFINITY) < reachPixels) continue;
       last.set(tone, at);
       drawShape(area, at, tone);

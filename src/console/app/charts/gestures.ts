@@ -1,9 +1,9 @@
-/** Zoom by wheel and pinch, and moving along: at once on the scale, told when the hand rests. */
+/** Zooms by wheel and pinch, and pans. The scale follows at once; the new range is reported when the movement stops. */
 import type uPlot from "uplot";
 import { asOneGesture } from "../router.js";
 import { withinTimes } from "./times.js";
 
-/** So long nothing may have moved before the new range is told. */
+/** The new range is reported after this long without movement. */
 const restMs = 120;
 /** Pixels. Without a GPU a browser draws a line of one pixel much faster than one that is wider: while it moves. */
 export const lineWidth = { still: 1.5, moving: 1 } as const;

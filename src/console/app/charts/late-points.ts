@@ -1,4 +1,4 @@
-/** Points that came long after their time. Only what is told as it comes shows it: the store keeps no time of arrival. Pure. */
+/** Points that came long after their time. Only live events show it: the store keeps no time of arrival. Pure. */
 
 export interface LatePoint {
   /** Milliseconds since 1970. */
@@ -8,7 +8,7 @@ export interface LatePoint {
 }
 
 const lateMs = 10 * 60_000;
-/** Of each data point of a device. */
+/** Limits for each data point of a device. */
 const [lateMax, seenMax] = [1000, 5000];
 
 interface Seen {

@@ -5,7 +5,7 @@ import type { LatePoint } from "./late-points.js";
 export interface Line {
   readonly name: string;
   readonly unit: string | null;
-  /** Of the eight series colours. */
+  /** Index of one of the eight series colours. */
   readonly color: number;
   /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];
@@ -18,7 +18,7 @@ export interface Line {
   readonly isDashed?: boolean;
   /** A value holds until the next one: there is nothing between yes and no. */
   readonly isStepped?: boolean;
-  /** Of its points those that came late. */
+  /** The points of this line that came late. */
   readonly late?: readonly LatePoint[];
 }
 
@@ -29,7 +29,7 @@ interface Band {
 
 /** A column of values. */
 interface Column {
-  /** Of the lines. */
+  /** Index into the lines. */
   readonly line: number;
   readonly part: "value" | "low" | "high";
 }

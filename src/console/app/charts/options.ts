@@ -1,4 +1,4 @@
-/** How uPlot is told to draw: our own axis of time, one or two of values. */
+/** Options of uPlot: our own time axis, and one or two value axes. */
 import uPlot from "uplot";
 import { language } from "../i18n.js";
 import { type Decorations, drawOver, drawUnder } from "./decorations.js";
@@ -128,8 +128,8 @@ function memoizeLast<Result>(compute: (min: number, max: number, width: number) 
 }
 
 /**
- * Some room above and below, also of a line that does not move. Limits that are named are seen where that leaves the line
- * at least half of the height.
+ * Leaves some space above and below the line, also if it is flat. Includes the given limits if the line keeps at least
+ * half of the height.
  */
 function yRange(lowest: number | null, highest: number | null, limits: readonly number[]): [number, number] {
   if (lowest === null || highest === null) return [0, 1];

@@ -1,4 +1,4 @@
-/** What devices are told: now, and by schedules. */
+/** Commands to devices: those sent now, and those sent by schedules. */
 import { t } from "../i18n.js";
 import { Tabs } from "../pages/Tabs.js";
 import { ResourceList } from "../resources/ResourceList.js";

@@ -22,7 +22,7 @@ export interface Typed {
   readonly qos: string;
   /** Seconds. */
   readonly ttl: string;
-  /** Of a group: each member has a receipt of its own. */
+  /** In a command to a group, each member has a receipt of its own. */
   readonly needAck: boolean;
 }
 

@@ -96,7 +96,7 @@ export function BoardView({ document, deploymentZone, sourceOf, children }: Boar
   );
 }
 
-/** Asks again every so many seconds, while somebody looks; whoever comes back later than that sees what is now. */
+/** Refreshes every so many seconds while the page is visible, and at once if it becomes visible later than that. */
 function useRefresh(seconds: number, refresh: () => void): void {
   useEffect(() => {
     if (seconds === 0) return;

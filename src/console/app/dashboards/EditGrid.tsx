@@ -12,7 +12,7 @@ import { PanelFrame } from "./PanelFrame.js";
 interface EditGridProps {
   readonly panels: readonly Panel[];
   readonly board: Board;
-  /** Of the panel whose form is open. */
+  /** The id of the panel whose form is open. */
   readonly openID: string | null;
   onPanels(change: (panels: readonly Panel[]) => readonly Panel[]): void;
   onOpen(id: string): void;

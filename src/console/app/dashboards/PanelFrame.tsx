@@ -1,4 +1,4 @@
-/** The frame of a panel: its title, what can be done with it, and the room for what it shows. */
+/** The frame of a panel: its title, its actions, and the area for its content. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";

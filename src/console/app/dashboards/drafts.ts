@@ -63,7 +63,7 @@ function readDraft(key: string): Draft | null {
   }
 }
 
-/** False where the browser has no room for it. */
+/** Returns false if the browser's storage does not take it. */
 export function keepDraft(id: number, draft: Omit<Draft, "at">): boolean {
   try {
     localStorage.setItem(draftKey(id), JSON.stringify({ ...draft, at: Date.now() }));

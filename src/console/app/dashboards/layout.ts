@@ -18,7 +18,7 @@ export const [rowsMax, rowMax] = [100, 9999] as const;
 const overlaps = (a: Box, b: Box): boolean =>
   a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
-/** The nearest box that the grid has room for. */
+/** The nearest box that fits into the grid. */
 export function bounded({ x, y, w, h }: Box): Box {
   const width = Math.max(1, Math.min(columns, Math.round(w)));
   return {
@@ -29,7 +29,7 @@ export function bounded({ x, y, w, h }: Box): Box {
   };
 }
 
-/** The panels with one of them in another place: what is in its way goes down, and all go up as far as there is room. */
+/** Moves one panel: panels in its way move down, then all panels move up as far as they can. */
 export function placed<P extends Placed>(panels: readonly P[], id: string, box: Box): P[] {
   const wanted = bounded(box);
   const moved = panels.map((panel) => (panel.id === id ? { ...panel, layout: wanted } : panel));

@@ -32,14 +32,14 @@ export function listWatched({ panels, variables }: DashboardDocument, chosen: Ch
 
 /** News come in crowds: the first of one waits so long for the rest. */
 const crowdMs = 2000;
-/** Of a chart: what is newer than the last answer by less would not be seen. */
+/** Width of a chart: points that are newer than the last answer by less than one pixel would not be seen. */
 const pixels = 1000;
 /** Values and tables are read, not looked at: theirs are never older than this. */
 const readMs = 10_000;
 
 /**
- * When a panel is asked again for what is told now, milliseconds.
- * @param isLate it does not lie at the end of the line, where it could not be told from the one before
+ * When a panel is queried again for points that arrive now, milliseconds.
+ * @param isLate the new points do not lie at the end of the line, where they could not be distinguished from older ones
  */
 export function dueAt(
   type: Panel["type"],

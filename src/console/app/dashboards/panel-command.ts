@@ -10,7 +10,7 @@ export interface Sent {
   readonly topic: string | null;
   /** Null: with the values of the variables it is no JSON any more, which it is meant to be. */
   readonly payload: string | null;
-  /** Something of it comes from the address of the page, and so perhaps from whoever sent the link. */
+  /** Part of it comes from the URL of the page, and so perhaps from the sender of a link. */
   readonly isOfAddress: boolean;
 }
 

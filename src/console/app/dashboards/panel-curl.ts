@@ -44,7 +44,7 @@ interface Question {
 const lines = (questions: readonly Question[]): string =>
   questions.map(({ path, query }) => asCurl("GET", path, query)).join("\n");
 
-/** Of a group or product the first answers with the id that the second takes. */
+/** For a group or product there are two requests: the first answers with the id that the second takes. */
 function placesQuestions(
   { deviceIDs, groupID, productID }: MapPanel,
   variables: readonly Variable[],

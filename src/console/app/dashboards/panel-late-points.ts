@@ -4,7 +4,7 @@ import type { Board } from "./context.js";
 import type { Series } from "./document.js";
 import { resolveTarget } from "./targets.js";
 
-/** None of metrics, whose windows take what comes late, and none of groups, whose members nobody tells of. */
+/** Finds none for metrics, whose windows include late points, nor for groups, whose members have no live events. */
 export function findLatePoints(
   { late, variables, chosen }: Board,
   series: Series | undefined,

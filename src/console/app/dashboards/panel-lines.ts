@@ -10,7 +10,7 @@ import type { Item, SeriesAnswer } from "./source.js";
 const colors = 8;
 
 export interface PanelLine extends Line {
-  /** Of the panel. */
+  /** Index into the series of the panel. */
   readonly series: number;
 }
 

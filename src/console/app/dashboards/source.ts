@@ -23,14 +23,14 @@ interface Owner {
   readonly deviceID?: string;
 }
 
-/** Of original_data. */
+/** One item of GET /original_data. */
 export interface RawItem extends Owner {
   readonly dataPointIntID: number;
   readonly dataPointName: string;
   readonly originalData: Columns<unknown>;
 }
 
-/** Of metrics_data. */
+/** One item of GET /metrics_data. */
 export interface MetricItem extends Owner {
   readonly id: number;
   readonly metricName: string;

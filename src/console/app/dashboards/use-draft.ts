@@ -15,10 +15,10 @@ interface Editing {
   readonly version: number;
   readonly canUndo: boolean;
   readonly isChanged: boolean;
-  /** The browser has room for it. */
+  /** The browser has stored it. */
   readonly isKept: boolean;
   change(part: Partial<Content>): void;
-  /** Of the newest panels, whatever has been drawn of them. */
+  /** Changes the newest panels, even if they have not been drawn yet. */
   changePanels(change: (panels: readonly Panel[]) => readonly Panel[]): void;
   undo(): void;
   /** It is given up, or saved. */
@@ -121,7 +121,7 @@ export function useDraft(
       const { steps: all, version: of } = state.value;
       const before = unstepped(all);
       const isAtEnd = before.length === 1 && of < dashboard.version;
-      // Whoever has taken everything back goes on with what is there now, not with an old version.
+      // A user who has undone all changes continues with the current version, not with an old one.
       show(
         isAtEnd
           ? { steps: begun(pickContent(dashboard)), version: dashboard.version }

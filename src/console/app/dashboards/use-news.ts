@@ -1,4 +1,4 @@
-/** Tells panels that what they show has changed: new points of their devices, alerts that begin and end. */
+/** Notifies panels of changes in what they show: new points of their devices, alerts that begin and end. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { LatePoints } from "../charts/late-points.js";
 import { useLive } from "../live/live.js";
@@ -6,7 +6,7 @@ import type { DashboardDocument } from "./document.js";
 import { dueAt, listWatched } from "./news.js";
 import type { Chosen } from "./targets.js";
 
-/** Panels of which nobody tells are asked again so often. */
+/** Panels that no live event reaches are refreshed at this interval. */
 const unwatchedMs = 30_000;
 
 /** What has come between a panel's first question and the stream is asked for once: after the page has been drawn. */
@@ -15,7 +15,7 @@ const firstMs = 1500;
 interface News {
   readonly document: DashboardDocument;
   readonly chosen: Chosen;
-  /** Is told of all points. */
+  /** Receives all points. */
   readonly late: LatePoints;
   readonly rangeMs: number;
   /** The range reaches until now, and the page may ask. */
@@ -58,7 +58,7 @@ export function useNews(news: News): void {
   }, [unwatched.join(" ")]);
 }
 
-/** Gathers what is told, by panel; what is told while nobody looks is told when somebody does. */
+/** Gathers live events by panel. Events that arrive while the page is hidden are passed on when it is visible again. */
 function useGathered(news: News): (panels: readonly string[], isLate?: boolean) => void {
   const newest = useRef(news);
   newest.current = news;

@@ -22,7 +22,7 @@ export function useSeries(
   const { source, from, to, zone, round } = board;
   const { series, unit, fill, compare } = panel;
   const question = JSON.stringify([panel.id, series, unit, fill, compare, source.key, zone, size]);
-  // Whoever is not seen keeps his question, and so asks nothing.
+  // A panel that is not visible sends no query.
   const key = isVisible ? `${question} ${from} ${to} ${round}` : null;
   return useQuery(key, async (signal) => {
     const asked = { from, to, zone, size };

@@ -69,7 +69,7 @@ export function Controls({ state, span, onRange }: ControlsProps) {
 const choose = (changes: Readonly<Record<string, string | undefined>>): void =>
   setQuery(changes, { replace: false });
 
-/** The same view for whoever opens it whenever and wherever. */
+/** A link that shows the same view at any time and in any time zone. */
 function fixedLink(zone: string, { from, to }: { readonly from: number; readonly to: number }): string {
   const fixed = { from: String(Math.round(from)), to: String(Math.round(to)), tz: zone, live: undefined };
   return location.origin + formatHref("/explore", { ...query.value, ...fixed });

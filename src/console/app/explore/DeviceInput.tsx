@@ -7,9 +7,9 @@ import { useQuery } from "../query.js";
 
 interface DeviceInputProps {
   readonly label: string;
-  /** Narrows what is found, to a product for instance. */
+  /** Restricts the devices that are offered, to a product for instance. */
   readonly within?: Readonly<Record<string, string | number>>;
-  /** Of what is chosen already; it stays in the field. Absent: the field is emptied when something is chosen. */
+  /** The deviceID that is chosen already; it stays in the field. Absent: the field is emptied after a choice. */
   readonly value?: string;
   onDevice(deviceID: string): void;
 }

@@ -25,7 +25,7 @@ interface Imported {
 
 export function DropFile({ children, onImported }: DropFileProps) {
   const look = useSignal<FileLook | null>(null);
-  /** Of the file that was taken: the same one again is looked at anew. */
+  /** Counts the files that were taken, so that the same file is read again if it is dropped again. */
   const round = useSignal(0);
   const fault = useSignal<string | null>(null);
   const { isOver, listeners } = useDrop(take);
@@ -147,7 +147,7 @@ function Import({ look: { file, type, rows, columns, fault }, onImported, onClos
 
 const namesShown = 5;
 
-/** What would come of it, as far as its beginning tells. */
+/** What an import would change, as far as the beginning of the file shows. */
 function Looked({ look }: { readonly look: DryLook }) {
   const { rows, unknownDevices, unknownPoints, wrongValues, added, changed, same } = look;
   const names = (all: readonly string[]): string =>

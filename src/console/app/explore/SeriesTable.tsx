@@ -1,4 +1,4 @@
-/** The same values as rows, newest first: for whoever sees no lines, or wants the numbers. */
+/** The same values as rows, newest first: for users who cannot see the lines, or who want the numbers. */
 import { useSignal } from "@preact/signals";
 import { Lateness } from "../charts/Lateness.js";
 import type { Line } from "../charts/lines.js";

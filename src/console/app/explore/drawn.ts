@@ -28,7 +28,7 @@ interface Question {
 
 export interface Shown extends Question {
   readonly key: string;
-  /** Of the key all but the range. */
+  /** The key without the range. */
   readonly settings: string;
   readonly found: ReadonlyMap<string, Values>;
   readonly before: ReadonlyMap<string, Values> | null;

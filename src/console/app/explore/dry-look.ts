@@ -20,7 +20,7 @@ export interface DryLook {
 interface FilePoint {
   readonly deviceID: string;
   readonly dataPointID: string;
-  /** Null: only the service can tell. */
+  /** Null: only the service can parse it. */
   readonly time: number | null;
   readonly value: string;
 }
@@ -37,7 +37,7 @@ interface Known {
 }
 
 const rowsMax = 1000;
-/** Of the sample: a file of very many devices is looked at in part. */
+/** Limits of the sample: of a file with very many devices only a part is checked. */
 const devicesMax = 20;
 const storedMax = 100_000;
 const recordsMax = 1000;

@@ -86,7 +86,7 @@ function press(key: string): boolean {
   );
   if (control === undefined) return false;
   control.focus();
-  // Of several buttons that choose one thing the key only leads there.
+  // The key only focuses a toggle button: it does not choose for the user.
   if (control instanceof HTMLButtonElement && !control.hasAttribute("aria-pressed")) control.click();
   return true;
 }

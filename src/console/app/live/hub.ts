@@ -25,15 +25,15 @@ interface Attending {
   readonly user: number | null;
   readonly wants: readonly Want[];
   readonly heardAt: number;
-  /** What it has been told that no stream brings, as JSON. */
+  /** The wants last reported to the window as not covered by any stream, as JSON. */
   left: string;
 }
 
-/** Pages come and go: what is no longer wanted is still told of for a while. */
+/** Pages come and go: a want that has ended is still served for a while. */
 const shrinkMs = 10_000;
 /** A page that comes says in one go what all of its parts want. */
 const togetherMs = 30;
-/** Whoever steps through devices wants the one where he rests. */
+/** A user who steps through devices wants only the one on which he stops. */
 const restMs = 150;
 /** A browser lets the timers of hidden windows run once a minute. */
 const silentMs = 150_000;
@@ -70,7 +70,7 @@ const ofBrowser: Surroundings = {
 export function createHub(streamsMax: number, surroundings: Surroundings = ofBrowser): Hub {
   const { now, after } = surroundings;
   const windows = new Map<Window, Attending>();
-  /** Windows that were not told for a time: when they come back they have missed something. */
+  /** Windows that received nothing for a time: when they come back they have missed something. */
   const left = new WeakSet<Window>();
   const missing = new Set<Window>();
   const gone = new Map<string, number>();
@@ -136,7 +136,7 @@ export function createHub(streamsMax: number, surroundings: Surroundings = ofBro
     for (const [window, one] of own()) sendLeft(window, one);
   }
 
-  /** What no stream brings, or not yet, is the window's own to ask for. Whoever says what it wants gets an answer. */
+  /** A window must query what no stream brings, or not yet. A window that has sent its wants always gets an answer. */
   function sendLeft(window: Window, one: Attending, isAsked = false): void {
     const wants = one.wants.filter((want) => !bring(streams.heard, withoutGone(want)));
     const text = JSON.stringify(wants);

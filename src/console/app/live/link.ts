@@ -1,4 +1,4 @@
-/** This window's link to whoever holds the streams: the worker that all windows share, or where there is none, itself. */
+/** This window's link to the owner of the streams: the worker that all windows share, or itself if there is none. */
 import { liveWorker } from "tidemark:live-worker";
 import { effect, signal } from "@preact/signals";
 import { base } from "../base.js";
@@ -22,7 +22,7 @@ const leftWants = signal<ReadonlySet<string>>(new Set());
 const listeners = new Set<Listener>();
 const isWanted = (want: string): boolean => [...listeners].some((one) => JSON.stringify(one.want) === want);
 
-/** Whether this is told of now: a part that is drawn for the first time does not listen yet. */
+/** Whether live events of this arrive now. A part that is drawn for the first time does not listen yet. */
 export function isServed(want: Want): boolean {
   const text = JSON.stringify(want);
   return linkState.value === "on" && !leftWants.value.has(text) && isWanted(text);
@@ -39,7 +39,7 @@ export function listen(listener: Listener): () => void {
   const want = JSON.stringify(listener.want);
   const isNew = !isWanted(want);
   listeners.add(listener);
-  // Until whoever holds the streams has said that one brings it.
+  // It is not covered until the owner of the streams has answered that a stream brings it.
   if (isNew) leftWants.value = new Set([...leftWants.value, want]);
   sayLater();
   return () => {

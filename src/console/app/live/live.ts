@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { isServed, listen } from "./link.js";
 import type { Item, Topic } from "./protocol.js";
 
-/** Milliseconds since 1970, as in all that is told. */
+/** A live point. Times are milliseconds since 1970, as in all live events. */
 interface LivePoint {
   readonly deviceIntID: number;
   readonly deviceID: string;
@@ -53,7 +53,7 @@ interface LiveCommand {
 interface Handlers {
   readonly onPoints?: (points: readonly LivePoint[]) => void;
   readonly onMessages?: (messages: readonly LiveMessage[]) => void;
-  /** So many messages were too many to be told, since the last time. */
+  /** Receives the number of messages that were skipped since the last call because there were too many. */
   readonly onSkipped?: (count: number) => void;
   readonly onPresence?: (told: readonly LivePresence[]) => void;
   readonly onAlerts?: (alerts: readonly LiveAlert[]) => void;
@@ -77,8 +77,8 @@ const handlerNames = {
 const allTopics = Object.keys(handlerNames) as Topic[];
 
 /**
- * Hands over what is told of some devices while the part is shown; each kind that has a handler. Returns whether things
- * are told at all now.
+ * Passes live events of some devices to the handlers while the part is shown: each kind that has a handler. Returns
+ * whether live events arrive at all now.
  */
 export function useLive(wish: LiveWish): boolean {
   const handlers = useRef<Handlers>(wish);
@@ -128,7 +128,7 @@ export function useLiveValues(deviceID: string): LiveValues {
       const next = new Map(values.value);
       for (const { dataPointID, time, value } of points) {
         const known = next.get(dataPointID);
-        // Late points are told of too: what is shown is the newest.
+        // Events of late points arrive too: only the newest point is shown.
         if (known === undefined || known.time <= time) next.set(dataPointID, { time, value });
       }
       values.value = next;

@@ -32,7 +32,7 @@ export function planStreams(wants: readonly Want[]): Question[] {
   return questions.length > 0 ? questions : [{ topics: ["alerts"], devices: null }];
 }
 
-/** What is asked if there may be so many streams: what is told of all devices goes before more devices. */
+/** Chooses at most `max` streams: streams of all devices have priority over those of single devices. */
 export function fitting(questions: readonly Question[], max: number): Question[] {
   const ofAll = questions.filter(({ devices }) => devices === null);
   const ofSome = questions.filter(({ devices }) => devices !== null);

@@ -1,8 +1,8 @@
-/** What the windows of a browser and the one holder of its streams tell each other. */
+/** The messages between the windows of a browser and the one owner of its streams. */
 
 export type Topic = "points" | "messages" | "presence" | "alerts" | "commands" | "overview";
 
-/** One part of a page wants to be told. */
+/** What one part of a page wants to receive. */
 export interface Want {
   readonly topics: readonly Topic[];
   /** By deviceID; null: of all devices, which is not possible for points. */
@@ -22,23 +22,23 @@ export interface FromWindow {
 
 export type ToWindow =
   | { readonly kind: "told"; readonly topic: Topic; readonly items: readonly Item[] }
-  /** So many messages were too many to be told. */
+  /** This many messages were skipped because there were too many. */
   | { readonly kind: "skipped"; readonly count: number }
   /** Something was missed that is no longer known. */
   | { readonly kind: "gap" }
   | { readonly kind: "state"; readonly state: LinkState }
-  /** More is wanted than the streams bring: whoever wants these asks for itself. */
+  /** The streams do not cover these wants: the window must query them itself. */
   | { readonly kind: "left"; readonly wants: readonly Want[] }
   /** The session has ended. */
   | { readonly kind: "loggedOut" };
 
-/** One thing that is told, as the API has it. */
+/** One item of a live event, as the API sends it. */
 export interface Item {
   readonly deviceID?: string;
   readonly deviceIntID?: number;
 }
 
 export function isWanted({ topics, devices }: Want, topic: Topic, { deviceID }: Item): boolean {
-  // Commands name their device by number alone: whoever asked looks for itself.
+  // Commands name their device by number alone: the receiver filters them itself.
   return topics.includes(topic) && (devices === null || deviceID === undefined || devices.includes(deviceID));
 }

@@ -1,4 +1,4 @@
-/** What has been told lately, while an old stream and a new one bring the same. */
+/** Remembers recent events while an old stream and a new one bring the same ones, to drop duplicates. */
 
 interface Recent {
   /** From now on there are two, for a while. */

@@ -19,14 +19,14 @@ export interface Stream {
 const [firstDelayMs, longestDelayMs] = [250, 3000];
 /** The service shows a sign of life every 15 s. */
 const silenceMs = 40_000;
-/** What was missed for longer, by a machine that slept, is asked for anew: told now, it would seem to have come late. */
+/** After a longer gap, when a machine slept, pages query anew: replayed events would look like late points. */
 const missedMsMax = 5 * 60_000;
 
 export function openStream(path: string, handlers: StreamHandlers): Stream {
   const end = new AbortController();
   let lastID = "";
   let heardAt = Date.now();
-  /** Something was missed that will not be told. */
+  /** Events were missed that the stream will not bring again. */
   let isGap = false;
   const isLongAgo = (): boolean => Date.now() - heardAt > missedMsMax;
 

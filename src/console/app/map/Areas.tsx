@@ -9,9 +9,9 @@ import { onward } from "./track.js";
 /** An area while it is being drawn. */
 export interface Sketch {
   readonly shape: "polygon" | "circle";
-  /** Of a circle: its centre. */
+  /** A circle has one: its centre. */
   readonly corners: readonly LngLat[];
-  /** Of a circle, in metres; 0 as long as nobody has said. */
+  /** The radius of a circle, in metres; 0 until the user has chosen one. */
   readonly radius: number;
 }
 

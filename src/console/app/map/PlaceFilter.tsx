@@ -1,4 +1,4 @@
-/** Narrows a map down to the devices of one product or group. */
+/** Restricts a map to the devices of one product or group. */
 import { call, type Page } from "../api.js";
 import { useQuery } from "../query.js";
 

@@ -46,14 +46,14 @@ interface PlaceMapProps {
 
 const restMs = 150;
 const refreshMs = 15_000;
-/** Of a first view: a single device is not shown as if one stood in front of it. */
+/** The closest zoom of the first view: a single device is still shown with its surroundings. */
 const firstZoomMax = 12;
 const stepIn = 2;
 
 export function PlaceMap(props: PlaceMapProps) {
   const { clusters, source, height, view = null, isPart = false, label, onView, empty } = props;
   const { isVisible = true, round = 0 } = props;
-  // Whoever comes to a view that is given need not be told where all are.
+  // If the view is given, the box around all devices is not needed.
   const isFitWanted = useRef(view === null);
   const all = useQuery(isVisible ? `all ${source} ${round}` : null, async (signal) => {
     const { total } = await clusters(wholeEarth, 0, signal);

@@ -37,7 +37,7 @@ interface GatewayOfA {
   readonly deviceStatus: number;
 }
 
-/** The record of a gateway does not tell, and only Variant B has gateways on its map. */
+/** The record of a gateway has no place, and only Variant B has gateways on its map. */
 async function fetchPlaceOfGateway(
   id: number,
   signal: AbortSignal,

@@ -89,12 +89,12 @@ export function boxAround(
 
 const roundsMax = 4;
 const zoomOfFit = 12;
-/** Of one answer. */
+/** Most cells of one answer. */
 const cellsMax = 2000;
 
 /**
- * A box around all places of a question; null for none. Those that stand together are told by their mean, so a box is
- * asked for again, in finer cells, until they make no difference.
+ * A box around all places of a query; null for none. An answer has only the mean of places that stand together, so the
+ * box is queried again, in finer cells, until that makes no difference.
  */
 export async function boxOfAll(ask: (bbox: string, zoom: number) => Promise<Places>): Promise<Bounds | null> {
   let asked: Bounds = { west: -180, south: -90, east: 180, north: 90 };
@@ -145,7 +145,7 @@ const labelWidth = 150;
 const lineHeight = 18;
 const markWidth = 36;
 
-/** Which of some marks have room for a name on their right, over no other mark and no other name. */
+/** Finds the marks that have space for a name on their right, over no other mark and no other name. */
 export function withSpace(marks: readonly (Pixel & { readonly isNamed: boolean })[]): Set<number> {
   const found = new Set<number>();
   const isFree = (i: number, { x, y }: Pixel): boolean =>
@@ -161,7 +161,7 @@ export function withSpace(marks: readonly (Pixel & { readonly isNamed: boolean }
 }
 
 const countHeight = 26;
-/** Of a count's mark: its shape, and each digit. */
+/** The width of a count's mark: its shape, and each digit. */
 const countWidth = (count: number): number => 34 + 8 * String(count).length;
 
 /** Counts whose marks would lie over each other are one, which stands where the larger of them does. */

@@ -6,7 +6,7 @@ import type { MapTiles } from "../session.js";
 const retryMs = 30_000;
 
 /**
- * @param onIncomplete told whether tiles in view have failed; they are asked for again by and by
+ * @param onIncomplete receives whether tiles in view have failed; they are requested again from time to time
  * @returns ends it, before the map is removed
  */
 export function addTiles(

@@ -1,4 +1,4 @@
-/** One message that is set aside. It is not taken apart here: that is what ended the service. */
+/** One dead letter. It is not parsed here: parsing it is what ended the service. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";
 import { t } from "../i18n.js";
@@ -14,7 +14,7 @@ import { decodePayload } from "./payload.js";
 
 interface DeadLetterDetailProps {
   readonly aside: DeadLetter;
-  /** It is no longer set aside. */
+  /** It is no longer a dead letter. */
   onSettled(text: string): void;
 }
 
@@ -46,7 +46,7 @@ interface EventRow {
   readonly payload: string;
 }
 
-/** Of another tenant, or of a device that is gone, nothing is told; and what is no message has no event. */
+/** `foreign`: it belongs to another tenant or a deleted device. `none`: it is not a message, so it has no event. */
 type Event = { readonly is: "foreign" | "none" } | ({ readonly is: "known" } & EventRow);
 
 const notFound = 404;

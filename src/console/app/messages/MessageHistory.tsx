@@ -23,11 +23,11 @@ interface EventRow {
 }
 
 interface MessageHistoryProps {
-  /** Of one device; null: of all. */
+  /** Shows the messages of one device; null: of all. */
   readonly device: Owner | null;
   /** The newest page is asked for again after so long; absent: it stands. */
   readonly everyMs?: number;
-  /** What has come, for whoever wants to begin with it. */
+  /** Receives the newest message, for callers that show it first. */
   onNewest?(row: EventRow): void;
 }
 

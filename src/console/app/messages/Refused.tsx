@@ -7,7 +7,7 @@ import type { Explained } from "./explained.js";
 
 interface RefusedProps {
   readonly explained: Pick<Explained, "refused" | "unknownKeys"> & Partial<Pick<Explained, "form">>;
-  /** Of the product that a data point is made for; null: none is offered. */
+  /** The product for which a data point can be created; null: the page offers none. */
   readonly productID: string | null;
   onMended(): void;
 }
@@ -81,7 +81,7 @@ export function Refused({ explained, productID, onMended }: RefusedProps) {
 
 const [numberType, textType, booleanType] = [1, 3, 5];
 
-/** Of the value that the key had, as far as it tells. */
+/** Guesses the type from the value that the key had. */
 function parseRefusalType(value: string | null): number {
   if (value === null || (value.trim() !== "" && Number.isFinite(Number(value)))) return numberType;
   return value === "true" || value === "false" ? booleanType : textType;

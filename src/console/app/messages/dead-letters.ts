@@ -1,4 +1,4 @@
-/** Messages that are set aside, as GET /set_aside tells of them: each follower of the journal by itself. */
+/** Dead letters, as GET /set_aside returns them: each follower of the journal has its own. */
 import { call } from "../api.js";
 import { t } from "../i18n.js";
 import { shownHeaders } from "../shown.js";

@@ -13,7 +13,7 @@ interface Newest {
   readonly dataPointName: string;
   readonly time: number | null;
   readonly value: unknown;
-  /** Why it cannot be told. */
+  /** Why there is no value. */
   readonly error?: string;
 }
 

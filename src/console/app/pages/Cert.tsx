@@ -15,7 +15,7 @@ interface CertRecord {
   readonly enable: number;
   readonly CN: string;
   readonly cert: string;
-  /** Null for whoever may only read. */
+  /** Null for users who may only read. */
   readonly key: string | null;
   readonly root: string;
 }

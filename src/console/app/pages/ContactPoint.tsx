@@ -1,4 +1,4 @@
-/** A contact point: what it would be told, a test of it, and what it was told. */
+/** A contact point: what it would receive, a test of it, and what it has received. */
 import { useSignal } from "@preact/signals";
 import { call } from "../api.js";
 import { t } from "../i18n.js";

@@ -1,4 +1,4 @@
-/** A device: what it measures now, what it has said, what it was told, and how it gets in. */
+/** A device: its current values, its messages, the commands sent to it, and its credentials. */
 import { ApiFailure, call } from "../api.js";
 import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";
@@ -23,7 +23,7 @@ const DevicePlace = lazily(async () => (await import("../map/DevicePlace.js")).D
 const refreshMs = 5000;
 const notFound = 404;
 
-/** What is told of a gateway names it as a device: whoever follows that comes to the gateway's own page. */
+/** Events about a gateway name it as a device: their links are redirected to the gateway's own page. */
 async function fetchDevice(id: string, signal: AbortSignal): Promise<DeviceRecord> {
   const named = encodeURIComponent(id);
   try {

@@ -22,7 +22,7 @@ interface DataPoint {
 
 const pointsShown = 100;
 const dayMs = 86_400_000;
-/** While nothing is told. */
+/** Polls at this interval while no live events arrive. */
 const askEveryMs = 5_000;
 
 interface DeviceValuesProps {

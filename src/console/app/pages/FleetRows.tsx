@@ -1,6 +1,6 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows that are placed by themselves cannot be those of a table
 // biome-ignore-all lint/a11y/useFocusableInteractive: rows are read, not chosen
-/** Only the rows that are seen are there: the others are room to scroll through, and fetched when they come into sight. */
+/** Only visible rows are in the document. The others are empty space, and are fetched when they come into view. */
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../api.js";
 import { isChosen, nothing, type Selection, withRow } from "../bulk/selection.js";
@@ -25,11 +25,11 @@ interface FleetRowsProps {
   onSelection(selection: Selection): void;
 }
 
-/** A narrow row has a second line. */
+/** A row on a small screen has a second line. */
 const [rowPixelsWide, rowPixelsSmall] = [38, 56];
 /** The service jumps no further: beyond, a filter is needed. */
 const [offsetMax, offsetMaxFiltered] = [200_000, 10_000];
-/** Where narrow screens have a column, or have it not. */
+/** CSS classes that place or hide a column on small screens. */
 const classes = {
   "fleet.name": "name",
   "fleet.product": "aside",
@@ -115,7 +115,7 @@ export function FleetRows({ first, rowsAtOnce, filters, selection, onSelection }
 
 const restMs = 150;
 
-/** Whoever comes back from a device finds the rows where they were; those of other filters begin at the top. */
+/** Restores the scroll position for a user who returns from a device. With other filters the rows begin at the top. */
 function useKeptPlace(place: { readonly current: HTMLDivElement | null }, filters: string): () => void {
   const keep = (): void => {
     if (place.current !== null) remember("fleet", { filters, top: place.current.scrollTop });

@@ -1,4 +1,4 @@
-/** A group: its members, what it was told and is told when, and what its members are subscribed to. */
+/** A group: its members, the commands and schedules sent to it, and the subscriptions of its members. */
 import { call } from "../api.js";
 import { CommandForm } from "../commands/CommandForm.js";
 import { t } from "../i18n.js";

@@ -14,7 +14,7 @@ const newest: Resource = {
   columns: ["alertName", "alertSeverity", "deviceName", "startTime"],
 };
 
-/** @param count of all alerts: asked again when it changes, whoever tells of it */
+/** @param count of all alerts: the list is queried again when it changes */
 export function NewestAlerts({ count }: { readonly count: number }) {
   const asked = useQuery(`/current_alerts ${count} ${language.value}`, (signal) =>
     call<Page<Row>>("GET", newest.path, { query: { _limit: shown }, headers: shownHeaders(), signal }),

@@ -17,7 +17,7 @@ import { NewestAlerts } from "./NewestAlerts.js";
 import { type OverviewAnswer, type OverviewEvent, renewed } from "./overview-answer.js";
 import { Sparkline } from "./Sparkline.js";
 
-/** While the figures are told, only what is of the deployment is asked for. */
+/** While live events bring the figures, only the deployment's own part needs a refresh. */
 const refreshLiveMs = 15_000;
 /** A rate is the mean of the last whole seconds. */
 const rateSeconds = 10;

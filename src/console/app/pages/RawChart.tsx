@@ -1,4 +1,4 @@
-/** The points of a device over a range, as many as can be told apart. */
+/** The points of a device over a range, as many as the screen can show separately. */
 import { asCurl, call } from "../api.js";
 import { createColors } from "../charts/colors.js";
 import { type OriginalData, pointsOnScreen } from "../charts/data.js";

@@ -2,10 +2,10 @@
 
 interface SparklineProps {
   readonly values: readonly (number | null)[];
-  /** Of the eight series colours. */
+  /** Index of one of the eight series colours. */
   readonly color: number;
   readonly label: string;
-  /** Of counts: the lowest is zero, and the highest at least one. */
+  /** The values are counts: the axis begins at zero and reaches at least to one. */
   readonly isFromZero?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What GET /overview answers, and what is told of it meanwhile. */
+/** The answer of GET /overview, and the live event that updates it. */
 import type { DeploymentFigures, HealthFigures } from "../system/figures.js";
 
 interface Rates {
@@ -30,7 +30,7 @@ export interface OverviewAnswer extends HealthFigures {
 
 export type OverviewEvent = Omit<OverviewAnswer, "deployment">;
 
-/** What is told has the newest seconds of the rates alone. */
+/** A live event has only the newest seconds of the rates. */
 export function renewed(before: OverviewAnswer, figures: OverviewEvent): OverviewAnswer {
   const rates =
     before.rates === null || figures.rates === null ? figures.rates : appended(before.rates, figures.rates);
@@ -40,7 +40,7 @@ export function renewed(before: OverviewAnswer, figures: OverviewEvent): Overvie
 function appended(before: Rates, { endTime, messages, points }: Rates): Rates {
   const seconds = Math.round((endTime - before.endTime) / 1000);
   if (seconds < 0) return before;
-  // Seconds that were not told of are empty until they are asked for.
+  // Seconds for which no event came are zero until the next query.
   const moved = (old: readonly number[], more: readonly number[]): number[] =>
     [...old, ...Array<number>(seconds).fill(0)].slice(-old.length, -more.length).concat(more);
   return { endTime, messages: moved(before.messages, messages), points: moved(before.points, points) };

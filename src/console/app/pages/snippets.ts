@@ -1,4 +1,4 @@
-/** A first message, in the words of whoever writes the device. */
+/** A first message, in the language or tool in which the user writes the device. */
 
 interface Credentials {
   readonly username: string;

@@ -11,11 +11,11 @@ interface RowPages<Row> {
   again(): void;
 }
 
-/** Whoever drags the bar passes many pages, and wants none of them. */
+/** A user who drags the scroll bar passes many pages, and wants none of them. */
 const restMs = 60;
 const retryMs = 3000;
 
-/** @param first the first page; asked anew, it tells that the others are no longer as they were either */
+/** @param first the first page; when it is fetched again, the other pages are outdated too */
 export function useRowPages<Row>(
   first: readonly Row[],
   wanted: readonly number[],

@@ -144,7 +144,7 @@ export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
   function take(): void {
     const wall = Date.parse(`${typed.value}Z`);
     typed.value = null;
-    // Of two times that look the same the one that is there stays.
+    // If the typed time looks the same as the current one, the current one stays: the clock may show it twice.
     if (Number.isFinite(wall) && wall !== toWallTime(zone, second)) onTime(fromWallTime(zone, wall));
   }
   const second = Math.floor(time / 1000) * 1000;

@@ -18,7 +18,7 @@ interface BindingsProps {
   readonly resource: Pick<Resource, "path" | "columns" | "page" | "title">;
   /** What they are chosen from. */
   readonly from: Reference;
-  /** Of the body that gives: the field with the ids. */
+  /** The field with the ids, in the body of the request that binds. */
   readonly field?: "ids" | "devicesIntID";
   /** Where it can be bound from the other side alone: the record's own id, and where the other one's bindings are. */
   readonly fromOther?: { readonly id: number; readonly pathOf: (other: number) => string };

@@ -1,4 +1,4 @@
-/** By what a list is narrowed: each in the address. */
+/** The filters of a list: each is in the URL. */
 import { describeCode } from "../codes.js";
 import { RecordInput } from "../dashboards/RecordInput.js";
 import { language, t } from "../i18n.js";

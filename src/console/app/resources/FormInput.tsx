@@ -13,7 +13,7 @@ interface FormInputProps {
   readonly text: string;
   readonly fault: string | undefined;
   readonly reference: Reference | undefined;
-  /** What the record belongs to: narrows what may be referred to. */
+  /** What the record belongs to: restricts the records that it may refer to. */
   readonly within: Readonly<Record<string, string | number>>;
   onText(text: string): void;
 }

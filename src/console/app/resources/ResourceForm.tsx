@@ -101,7 +101,7 @@ function FormOf(props: FormBodyProps) {
   );
 }
 
-/** A secret that the service tells once. */
+/** A secret that the service returns only once. */
 function ShownOnce({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   return (
     <div class="form">

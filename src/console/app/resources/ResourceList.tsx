@@ -184,7 +184,7 @@ function Search({ field, text }: { readonly field: string; readonly text: string
 }
 
 interface PagesProps extends PageMeta {
-  /** Of the address. */
+  /** The parameter of the URL that has the page. */
   readonly parameter?: string;
 }
 

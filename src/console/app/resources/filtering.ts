@@ -1,4 +1,4 @@
-/** What the address says of a list: which page, what is searched for, and by what it is narrowed. */
+/** What the URL says about a list: its page, its search text and its filters. */
 import { resolveSpan } from "../range/range.js";
 import { shownZone } from "../shown.js";
 import type { Filter, Resource } from "./resources.js";
@@ -9,12 +9,12 @@ type Within = Readonly<Record<string, string | number>>;
 export const filterParameter = (filter: Exclude<Filter, { kind: "time" }>): string =>
   filter.kind === "text" ? `${filter.field}_like` : filter.field;
 
-/** What is fixed is no choice: the alerts of one device are not narrowed by their device. */
+/** A fixed field is no choice: the alerts of one device have no filter by device. */
 export function listFilters({ filters = [] }: Resource, within: Within): readonly Filter[] {
   return filters.filter((one) => one.kind === "time" || !Object.hasOwn(within, one.field));
 }
 
-/** Parameters of the address that narrow the list. */
+/** Parameters of the URL that filter the list. */
 export const listParameterNames = (filters: readonly Filter[]): string[] =>
   filters.flatMap((one) => (one.kind === "time" ? ["from", "to"] : [filterParameter(one)]));
 

@@ -5,9 +5,9 @@ import { beyondName } from "./beyond-name.js";
 export type Row = Readonly<Record<string, unknown>> & { readonly id: number };
 
 export interface Resource {
-  /** Of the API, below /api/v1. */
+  /** The path in the API, below /api/v1. */
   readonly path: string;
-  /** Of the forms: the name of their schemas. Null: nothing is made or edited. */
+  /** The name of the schemas of its forms. Null: records are neither created nor edited. */
   readonly form: string | null;
   readonly title: TextKey;
   /** Fields of a row, in their order; the first names the record. */
@@ -36,7 +36,7 @@ export interface Resource {
   readonly links?: Readonly<Record<string, (row: Row) => Link | null>>;
   /** Columns that a list shows otherwise than the record has them. */
   readonly shown?: Readonly<Record<string, (row: Row) => unknown>>;
-  /** Told of as it happens: the list is asked for again. */
+  /** The kind of live event after which the list is queried again. */
   readonly liveKind?: "alerts" | "commands";
   /** What will stand in the list, and the API's command that makes it. */
   readonly beginning?: Beginning;
@@ -44,7 +44,7 @@ export interface Resource {
   readonly references?: Readonly<Record<string, Reference>>;
 }
 
-/** By what a list is narrowed; the address has its field as a parameter, a time as `from` and `to`. */
+/** A filter of a list. The URL has its field as a parameter, a time as `from` and `to`. */
 export type Filter =
   | { readonly kind: "code"; readonly field: string; readonly codes: readonly (number | string)[] }
   | { readonly kind: "record"; readonly field: "deviceID" | "productID" }
@@ -60,7 +60,7 @@ export interface Beginning {
   readonly text: TextKey;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whoever has none of it is shown no command; absent: write. */
+  /** Users without this right see no command; absent: write. */
   readonly right?: "write" | "command";
 }
 
@@ -69,7 +69,7 @@ export interface Reference {
   readonly path: string;
   readonly value: string;
   readonly label: string;
-  /** Narrows what is chosen from. */
+  /** Restricts the records that can be chosen. */
   readonly scope?: Readonly<Record<string, string | number>>;
 }
 

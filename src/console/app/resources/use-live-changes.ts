@@ -1,4 +1,4 @@
-/** Asks again for a list when something of its kind is told of: at once, and then once a second while it goes on. */
+/** Queries a list again when a live event of its kind arrives: at once, and then once a second while more arrive. */
 import { useEffect, useRef } from "preact/hooks";
 import { useLive } from "../live/live.js";
 import type { Resource } from "./resources.js";

@@ -1,4 +1,4 @@
-/** How far a page was scrolled belongs to its place in the history: whoever comes back finds it as it was. */
+/** Keeps the scroll position in the browser's history entry: a user who goes back finds the page as it was. */
 import { useEffect } from "preact/hooks";
 
 const settledMs = 100;

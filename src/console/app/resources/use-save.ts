@@ -4,7 +4,7 @@ import { t } from "../i18n.js";
 import type { Fields, FormBodyProps } from "./form-body.js";
 import { createFormBody } from "./form-values.js";
 
-/** What the answer tells this once: an API key, or the password of a tenant's first administrator. */
+/** The secret that only this answer contains: an API key, or the password of a tenant's first administrator. */
 function findSecret(made: Fields | undefined): string | null {
   if (typeof made?.appSecret === "string") return `${String(made.appID)}:${made.appSecret}`;
   return typeof made?.password === "string" ? `${String(made.username)}\n${made.password}` : null;

@@ -3,7 +3,7 @@ import { t } from "../i18n.js";
 import { linkState } from "../live/link.js";
 import { Status } from "./Status.js";
 
-/** A service that is restarted at once is nothing to be told of. */
+/** A service that is back within this time shows no notice. */
 const graceMs = 1_000;
 const backMs = 4_000;
 

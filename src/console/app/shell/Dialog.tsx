@@ -7,7 +7,7 @@ interface DialogProps {
   /** What it is called, for those who do not see it. */
   readonly name: string;
   readonly class?: string;
-  /** Of one in which something is typed: a click beside it means nothing. */
+  /** The user types into it, so a click outside does not close it. */
   readonly isForm?: boolean;
   readonly children: ComponentChildren;
   onClose(): void;

@@ -1,4 +1,4 @@
-/** Changes the password of whoever is logged in. */
+/** Changes the password of the user who is logged in. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";

@@ -78,7 +78,7 @@ export function Rail() {
       </ul>
       {me.value !== null && (
         <>
-          {/* Where the rail is narrow, what it has no room for opens beside it. */}
+          {/* On small screens the items that do not fit into the rail open beside it. */}
           <button type="button" class="open-you" popovertarget="you" title={me.value.username}>
             <Icon name="you" />
             <span class="unseen">{me.value.username}</span>

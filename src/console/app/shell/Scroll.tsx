@@ -9,7 +9,7 @@ interface ScrollProps {
   readonly children: ComponentChildren;
 }
 
-/** What scrolls where there is not enough room for it; where it does, keys reach it. */
+/** A part that scrolls if its content does not fit; then it can be reached by keyboard. */
 export function Scroll({ name, class: more = "", children }: ScrollProps) {
   const place = useRef<HTMLElement>(null);
   const isCut = useCut(place);

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** Whether there is more in a place than it has room for: then it scrolls, and keys must reach it. */
+/** Whether the content of an element does not fit: then it scrolls, and the keyboard must reach it. */
 export function useCut(place: { readonly current: HTMLElement | null }): boolean {
   const isCut = useSignal(false);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useLayoutEffect } from "preact/hooks";
 
-/** What closes gives the focus back to where it was when it opened: whoever goes by keys does not begin at the top again. */
+/** Returns the focus on close to where it was on open, so that keyboard users do not begin at the top again. */
 export function useReturnFocus(): void {
   useLayoutEffect(() => {
     const opener = document.activeElement;

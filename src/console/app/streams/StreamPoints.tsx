@@ -36,7 +36,7 @@ export function StreamPoints({ stream, onChanged }: StreamPointsProps) {
     call<Page<Row>>("GET", path, { query: { _limit: pointsMax }, headers: shownHeaders(), signal }),
   );
 
-  /** Of the points as they are now: what somebody else has changed since they were shown stays. */
+  /** Applies the change to the current points, so that changes of other users since they were shown stay. */
   async function send(change: Change): Promise<void> {
     const now = await call<StreamRecord>("GET", `/data_streams/${id}`);
     await call("PUT", `/data_streams/${id}`, { body: { dataPoints: change(now.dataPoints) } });

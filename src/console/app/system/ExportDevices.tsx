@@ -1,4 +1,4 @@
-/** The devices as a file, as an import takes it: with their tokens, so whoever may only read is not offered it. */
+/** Exports the devices as a file that an import takes. It has their tokens, so read-only users cannot have it. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";

@@ -1,4 +1,4 @@
-/** How the service does: whoever runs the deployment sees all of it, others what is about their tenant. */
+/** The health of the service: operators of the deployment see all of it, others the part of their tenant. */
 import type { ComponentChildren } from "preact";
 import { call } from "../api.js";
 import { t } from "../i18n.js";

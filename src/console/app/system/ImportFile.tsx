@@ -142,7 +142,7 @@ export function ImportFile({ kind }: { readonly kind: ImportKind }) {
   );
 }
 
-/** What the file is, as far as it can be told before it is sent. */
+/** What the file contains, as far as the browser can see before it is sent. */
 function Looked({ chosen: { file, preview }, kind }: { readonly chosen: Chosen; readonly kind: ImportKind }) {
   const size = t("transfer.size", { file: file.name, size: Math.ceil(file.size / 1000) });
   if (preview === null) {

@@ -14,7 +14,7 @@ export interface HealthFigures {
   readonly disk: { readonly freeBytes: number; readonly isFull: boolean };
 }
 
-/** For whoever runs the deployment. */
+/** Figures for operators of the deployment. */
 export interface DeploymentFigures {
   readonly connections: number;
   readonly eventLoopDelayP99Ms: number;

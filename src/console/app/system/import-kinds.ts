@@ -7,7 +7,7 @@ export interface ImportKind {
   readonly name: string;
   readonly title: TextKey;
   readonly hint: TextKey;
-  /** Of the file picker. */
+  /** The `accept` attribute of the file picker. */
   readonly accept: string;
   /** Columns that must be there and are not. */
   missing(columns: readonly string[]): readonly string[];

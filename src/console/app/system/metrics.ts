@@ -1,4 +1,4 @@
-/** Figures of the service as /metrics tells them to whoever runs the deployment. */
+/** Figures of the service, as /metrics returns them to operators of the deployment. */
 import { ApiFailure } from "../api.js";
 import { base } from "../base.js";
 

@@ -1,4 +1,4 @@
-/** Tasks as the API tells them. */
+/** Tasks as the API returns them. */
 
 import { call, type Page } from "../api.js";
 import { api } from "../base.js";
@@ -12,7 +12,7 @@ interface TaskStatus {
   /** 0 to 100. */
   readonly current: number;
   readonly msg: unknown;
-  /** Relative to /api/v1; null without a file, and for whoever may not have it. */
+  /** Relative to /api/v1; null without a file, and for users who may not have it. */
   readonly excelPath?: string | null;
 }
 

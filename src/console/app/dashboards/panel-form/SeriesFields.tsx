@@ -6,7 +6,7 @@ import { type FormOf, present } from "./panel-form.js";
 
 const comparisons = ["-1h", "-1d", "-1w", "-1y"] as const;
 
-/** Of charts, values and tables. */
+/** The fields that charts, values and tables share. */
 export function SeriesFields({ panel, variables, onPanel }: FormOf<SeriesPanel>) {
   const change = (part: { [K in keyof SeriesPanel]?: SeriesPanel[K] | undefined }): void =>
     onPanel(present({ ...panel, ...part } as SeriesPanel));

@@ -6,7 +6,7 @@ import { base } from "../../base.js";
 
 interface MarkdownProps {
   readonly text: string;
-  /** Whoever reads it is logged in, and may be led to other pages of the console. */
+  /** The reader is logged in, so links may lead to other pages of the console. */
   readonly isOwn: boolean;
 }
 
