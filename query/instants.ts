@@ -19,7 +19,7 @@ interface InstantsQuery {
    * take this time and wants no more.
    */
   readonly visit: (time: number, series: readonly number[], values: readonly number[]) => boolean;
-  /** Is told how long the calls of a slice took. @throws to end the work */
+  /** Receives how long the calls of a slice took. @throws to end the work */
   readonly spend: (ms: number) => void;
 }
 

@@ -48,7 +48,7 @@ export async function originalData(
 ): Promise<OriginalData[]> {
   const thinned = maxPoints !== null && limit === null && range.newest === undefined ? maxPoints : null;
   const most = range.newest ?? limit ?? limitDefault;
-  // Reads one more than wanted, to tell whether something was cut; the default count of newest points needs no telling.
+  // Reads one more than wanted, to know whether something was cut; the default count of newest points needs no check.
   const wanted = range.newest === undefined ? most + 1 : most;
   const inStore = thinned !== null ? asked.filter(({ series }) => series.kind === "text") : asked;
   const read = await store.readNewest(

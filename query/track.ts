@@ -2,7 +2,7 @@ import { textsPerReadBytes } from "../store/lib/text-bytes.js";
 import type { ReadRange, SeriesReader, SeriesRef } from "../store/series/series.js";
 import { asNumbers, type NumberColumns, readLatestBefore } from "./points.js";
 
-/** The series that tell where a device is: positions, or longitude and latitude separately. */
+/** The series with the location of a device: positions, or longitude and latitude separately. */
 export interface LocationSeries {
   /** Texts of JSON arrays [longitude, latitude, …]. */
   readonly positions: readonly SeriesRef[];

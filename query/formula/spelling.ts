@@ -1,6 +1,6 @@
 /** What people write from other languages, spreadsheets and input methods, and what formulas have for it. */
 
-/** Signs; the first that is found is named. A right spelling of null is the sign itself, in its narrow form. */
+/** Misspelled signs; the first that is found is reported. A right spelling of null: the sign's half-width form. */
 const signs: readonly (readonly [written: RegExp, right: string | null])[] = [
   [/\*\*/, "^"],
   [/&&|＆+/, "and"],

@@ -14,7 +14,7 @@ export interface Indexer {
 
 /** The thread that indexes closed segments, for any number of index files. */
 export interface IndexThread {
-  /** @param onDamage told of damage in segments as it is found */
+  /** @param onDamage receives damage in segments as it is found */
   indexer(path: string, onDamage: (damage: Damage) => void): Indexer;
 }
 

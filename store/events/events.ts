@@ -39,7 +39,7 @@ export interface EventLogKeeping {
   /** Binds the journal and indexes what earlier runs left; `signal` ends that between two segments. */
   attach(journal: Journal, signal?: AbortSignal): Promise<void>;
   forget(segment: Segment): void;
-  /** Puts aside the index file, which a check has found damaged, and makes it again from the segments. */
+  /** Quarantines the index file, which a check has found damaged, and makes it again from the segments. */
   remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { FileCalls } from "../file-threads/file-thread.js";
 import type { Damage } from "../files/damage.js";
 import type { Segment } from "../journal/segment.js";
 
-/** What the thread that indexes closed segments is asked, and tells. */
+/** The requests to the thread that indexes closed segments, and its answers and events. */
 export type IndexRequest =
   | {
       /** `look`: only checks whether the segment is what was written. */

@@ -57,7 +57,7 @@ const firstAtOrBefore = (bounds: Float64Array, time: number): number =>
 /** Places before the run of that index. */
 const placesBefore = ({ runs, count }: Bounded, index: number): number => runs[index]?.from ?? count;
 
-/** The state from which the merge reaches the wanted place by the fewest rows, by what the runs tell. */
+/** Computes from the bounds of the runs the state from which the merge reaches the wanted place by the fewest rows. */
 function computeStart(sequences: readonly (readonly EventRun[])[], wanted: number): MergeStart {
   const all = sequences.map(computeRunBounds);
   const time = timeBefore(all, wanted);

@@ -1,4 +1,4 @@
-/** The index file and the thread that writes it. A damaged file is put aside and made again from the segments. */
+/** The index file and the thread that writes it. A damaged file is quarantined and made again from the segments. */
 
 import type { Client } from "@libsql/client";
 import { closeAtOnce } from "../files/closing.js";
@@ -38,7 +38,7 @@ export interface RepairedIndex {
   readonly indexed: ReadonlyMap<number, number | null>;
   /** The thread has failed a request: a damaged file is made again, any other error is reported. */
   onFailure(error: unknown): void;
-  /** Puts the damaged file aside and makes it again. */
+  /** Quarantines the damaged file and makes it again. */
   remake(fault: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -36,7 +36,7 @@ interface FileThreadOptions {
   readonly script: URL;
   /** What it does, as errors say it: "cannot …". */
   readonly verb: string;
-  /** Told of messages that answer no call. */
+  /** Receives messages that answer no call. */
   readonly onEvent: (message: unknown) => void;
 }
 
@@ -62,7 +62,7 @@ export function createFileThread<C extends Shapes>(options: FileThreadOptions): 
         await thread.close(path);
         thread.files.delete(path);
         if (thread.files.size > 0) return;
-        // Whoever enters from here on starts another.
+        // A caller that enters from here on starts another thread.
         if (running === thread) running = null;
         await thread.end();
       });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Slows down whoever copies: awaited before each piece, of so many bytes. */
+/** Slows down a copy: awaited before each piece, with its number of bytes. */
 export type Throttle = (bytes: number) => Promise<void>;
 
 export const unthrottled: Throttle = async () => undefined;

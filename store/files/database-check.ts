@@ -5,7 +5,7 @@ import type { CheckAnswer } from "./database-check.child.js";
 const program = fileURLToPath(new URL("./database-check.child.js", import.meta.url));
 
 /**
- * Checks databases that are in use (`quick_check`), in a process of its own; `onFault` is told of each that is
+ * Checks databases that are in use (`quick_check`), in a process of its own; `onFault` receives each that is
  * damaged. Resolves at the end; `signal` ends it earlier, at any point: a thread could not be ended in the middle of
  * a gigabyte of one file (see thread-gate.ts).
  */

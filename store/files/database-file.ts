@@ -85,7 +85,7 @@ export async function quarantineFile(path: string): Promise<string> {
 }
 
 /**
- * Opens a database that can be made again from elsewhere: a damaged one is put aside first, and `onDamage` is given
+ * Opens a database that can be made again from elsewhere: a damaged one is quarantined first, and `onDamage` receives
  * what was wrong and where the file now lies.
  */
 export async function openOrRemake<T>(

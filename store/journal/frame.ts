@@ -82,7 +82,7 @@ export function frameBytesMax(input: FrameInput): number {
 }
 
 /**
- * Writes the record at `at`; the caller has made room (frameBytesMax). `salt` is the segment's, which no sender can
+ * Writes the record at `at`; the caller has reserved frameBytesMax bytes. `salt` is the segment's, which no sender can
  * know, so that no payload passes for a record; it is 0 in format 1. `topicBack` is how many bytes before this record
  * the one that holds its topic begins, or 0 if this record holds it. Returns the offset after the record.
  */

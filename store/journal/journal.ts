@@ -105,7 +105,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   let pendingBytes = 0;
   let committing: Promise<void> | null = null;
   let isStopped = false;
-  /** When it was last told that nothing can be written. */
+  /** When the journal last logged that nothing can be written. */
   let loggedAt = Number.NEGATIVE_INFINITY;
   let closing = false;
   /** Records that come now are never committed, and never acknowledged. */
@@ -200,7 +200,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       await keeping.close();
     } finally {
       waiters.wakeAll();
-      // Whoever waits for a record that was still on its way is told that it will not come.
+      // Wakes callers that wait for a record which will now not be committed.
       options.onCommit?.();
     }
   }
@@ -252,7 +252,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
       const next = segments[at + 1];
       if (at < 0 || next === undefined)
         throw new StoreError("NOT_FOUND", "cannot drop the segment: it is gone");
-      // Whoever then finds its file gone can see why.
+      // Removed from the list first: a reader that finds the file gone can see why.
       segments.splice(at, 1);
       try {
         await keeping.drop(segment, next);

@@ -7,7 +7,7 @@ interface RecordBuffers {
   used: number;
   /** Bytes before the newest buffer. */
   readonly bytesBefore: number;
-  /** A buffer with room for so many more bytes, from `used` on. */
+  /** Returns a buffer with space for this many more bytes, from `used` on. */
   room(bytes: number): Buffer;
   /** The bytes laid out, in order. */
   views(): Buffer[];

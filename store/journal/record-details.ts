@@ -144,7 +144,7 @@ export function decodeUplinkDetails(details: Encoded<UplinkDetails> | null): Upl
 const sentAtKey = Buffer.from('"s":');
 
 /**
- * The `sentAt` alone, without reading anything else of the details: whoever needs only that must not fail at a property.
+ * Reads `sentAt` alone: a caller that needs only that must not fail at a property.
  * Within texts JSON escapes quotes, and no member of the properties has this name, so that the key stands once.
  */
 export function readSentAt(details: Encoded<UplinkDetails> | null): number | null {

@@ -53,7 +53,7 @@ export interface Connect extends OfDevice {
   /** Seconds. */
   readonly keepAlive: number;
   readonly cleanStart: boolean;
-  /** Null in records of the first version: they only tell whether the session is clean. */
+  /** Null in records of the first version: they only say whether the session is clean. */
   readonly details: Encoded<ConnectDetails> | null;
   /** Payload of the will, empty without one. */
   readonly payload: Uint8Array;
@@ -190,7 +190,7 @@ export interface Expanded extends OfEnvelope {
 
 /**
  * A part of the file that holds the sessions as they were at `savedID`. With the records after that id, all parts
- * together replace what came before: whoever opens the journal on another machine has only what is left of it.
+ * together replace what came before: a process that opens the journal on another machine has only what is left of it.
  */
 export interface SnapshotPart {
   readonly kind: typeof recordKinds.snapshotPart;

@@ -103,7 +103,7 @@ async function lostAtEnd(segment: Segment, walk: SegmentWalk): Promise<number | 
   return isDamage ? walk.lastID + idsPerSegmentMax : null;
 }
 
-/** Enough of a tail to tell what it is. */
+/** Bytes of a tail that are examined: enough to classify it. */
 const judgedBytes = 4 * 1024 * 1024;
 
 /** For format 1: a possible payload must not be read as a record, but is reason enough to call the tail damaged. */

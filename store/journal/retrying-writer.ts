@@ -63,7 +63,7 @@ export function createRetryingWriter(writer: JournalWriter, options: RetryingWri
     options.onStopped(reason);
   }
 
-  /** Never syncs a failed file again: a later success would not prove that the failed bytes are on disk. */
+  /** Never syncs a failed file again: a later success would not mean that the failed bytes are on disk. */
   async function writeUntilTaken(batch: Batch): Promise<{ segment: Segment; position: number }> {
     for (const delays = retryDelays(options.retryMs.first, options.retryMs.longest); ; ) {
       try {

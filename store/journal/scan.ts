@@ -1,6 +1,6 @@
 import { isGenuineHead, isIntact, peekRecord, prefixBytes, recordHeadBytes } from "./frame.js";
 
-/** No record is larger: 256 KiB of payload, 64 KiB of topic, and room to spare. */
+/** No record is larger: 256 KiB of payload, 64 KiB of topic, and a margin. */
 export const recordBytesLimit = 768 * 1024;
 
 /** Possible heads that one call examines at most: a damaged place may be full of them. */
@@ -20,11 +20,11 @@ interface Scan {
   readonly offsets: number[];
   /** Stretches [from, to) that hold no record as it was written. */
   readonly damaged: (readonly [from: number, to: number])[];
-  /** The last id that the head of a damaged record still tells, or 0. */
+  /** The last id that can still be read from the head of a damaged record, or 0. */
   readonly damagedID: number;
   /** Everything before this offset has been examined. */
   readonly next: number;
-  /** In format 1: a length leads nowhere, so that nothing after it can be told from a payload. */
+  /** In format 1: a length leads nowhere, so that nothing after it can be distinguished from a payload. */
   readonly isLost: boolean;
 }
 

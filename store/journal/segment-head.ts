@@ -72,7 +72,7 @@ export function decodeHead(head: Buffer, path: string): SegmentHead | null {
   };
 }
 
-/** What tells a segment from every other. */
+/** What identifies a segment. */
 export type SegmentName = Pick<SegmentHead, "firstID" | "createdAt" | "salt">;
 
 /** The salt is drawn anew for each. */
@@ -87,7 +87,7 @@ export function formatSegmentName({ firstID, createdAt, salt }: SegmentName): st
   return `${firstID.toString().padStart(16, "0")}-${createdAt.toString(36)}-${salt.toString(36)}${segmentSuffix}`;
 }
 
-/** The head's contents as far as the file's name tells them. Names of format 1 have no salt. */
+/** Parses the parts of the head that the file's name contains. Names of format 1 have no salt. */
 export function parseSegmentName(name: string): SegmentHead | null {
   const found = /^(\d{16})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,7}))?\.journal$/.exec(name);
   if (found === null) return null;

@@ -32,7 +32,7 @@ export function keepOnDisk(dir: string): SegmentKeeping {
   return {
     reopen: ({ path }) => openDurableFile(path),
     begin: async (place, given) => {
-      // The stamps file holds what the newest segment's records do not tell about stamps.
+      // The stamps file holds the stamps that the newest segment's records do not contain.
       await writeStampRuns(dir, given);
       return createSegment(dir, place);
     },

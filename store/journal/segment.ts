@@ -54,8 +54,8 @@ export async function syncFolder(dir: string): Promise<void> {
 
 /**
  * The segments of a folder, oldest first. A file with no bytes after a head that never reached the disk is deleted; one
- * whose first commit failed, so that the next file began with the same id, is put aside. A damaged head is reported to
- * `onDamage`, and its contents are taken from the name.
+ * whose first commit failed, so that the next file began with the same id, is quarantined. A damaged head is reported
+ * to `onDamage`, and its contents are taken from the name.
  * @throws StoreError INVALID for a newer format
  */
 export async function listSegments(

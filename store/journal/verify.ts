@@ -12,9 +12,9 @@ interface JournalVerified {
 }
 
 /**
- * Reads every byte of a journal that may be in use, and changes nothing. `onFault` is told of each part that is not as
- * it was written. No faults are what the next start puts right by itself: a commit under way after the last whole record
- * of the newest segment, a segment that has just been begun, and one that another has taken the place of.
+ * Reads every byte of a journal that may be in use, and changes nothing. `onFault` receives each part that is not as
+ * it was written. What the next start repairs by itself is no fault: a commit under way after the last whole record
+ * of the newest segment, a segment that has just been begun, and one that another has replaced.
  */
 export async function verifyJournal(
   dir: string,

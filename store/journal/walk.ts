@@ -38,7 +38,7 @@ export interface SegmentWalk {
   readonly intactBytes: number;
   /** Id of the last record found; before the first, the last id before the segment. */
   readonly lastID: number;
-  /** The last id that the head of a damaged record still tells, or 0. */
+  /** The last id that can still be read from the head of a damaged record, or 0. */
   readonly damagedID: number;
   /** Ends the walk: reports a damaged end, and missing ids up to the segment's `lastID`. */
   end(lastID: number): void;

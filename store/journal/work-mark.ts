@@ -11,7 +11,7 @@ export interface RecordSpan {
 export interface Work {
   /** The span begun and not yet settled, or null. */
   readonly work: RecordSpan | null;
-  /** The span in which earlier starts ended, and how many have ended since it was narrowed to a single record. */
+  /** The span in which earlier starts ended, and how many have ended since it was reduced to a single record. */
   readonly suspect: (RecordSpan & { readonly ends: number }) | null;
 }
 
@@ -26,7 +26,7 @@ export interface WorkMark {
 
 export const noWork: Work = { work: null, suspect: null };
 
-/** Room for the digits of two spans of ids. */
+/** Enough bytes for the digits of two spans of ids. */
 const markBytes = 256;
 
 /**

@@ -56,7 +56,7 @@ export function createJournalWriter(
   async function create(firstID: number): Promise<OpenSegment> {
     const current = segments.at(-1);
     const isReplaced = current !== undefined && current.firstID === firstID;
-    // If the clock has gone back, the newer of two segments with one first id must be told from the older.
+    // If the clock has gone back, the newer of two segments with one first id must be distinguishable from the older.
     const createdAt = Math.floor(Math.max(options.now(), isReplaced ? current.createdAt + 1 : 0));
     lastID ??= firstID - 1;
     const place = isReplaced

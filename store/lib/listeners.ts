@@ -1,4 +1,4 @@
-/** Those who are told when something happens. */
+/** A list of listeners for one kind of event. */
 interface Listeners<Args extends readonly unknown[]> {
   /** Returns what ends it. */
   add(listener: (...args: Args) => void): () => void;

@@ -7,7 +7,7 @@
 const integerForm = /^-?(?:0|[1-9]\d{0,15})$/;
 const numberForm = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Null for any other text, and beyond ±(2^53 − 1), where doubles no longer tell integers apart. */
+/** Null for any other text, and beyond ±(2^53 − 1), where doubles no longer distinguish integers. */
 export function readInteger(text: string): number | null {
   const value = integerForm.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(value) ? value : null;

@@ -1,22 +1,22 @@
 /**
- * Waiting works, by payer: payers take turns, and the works of each go in the order of asking. A payer that was served
- * goes to the end, so that one with hundreds of works delays only itself.
+ * A queue of works by fairness key: keys take turns, and the works of one key go in the order of arrival. A key that was
+ * served goes to the end, so that one with hundreds of works delays only itself.
  */
 interface RoundRobin<FairnessKey, Work extends object> {
-  /** Adds a work after the payer's others. Each work is there only once. */
+  /** Adds a work after the key's others. Each work is there only once. */
   push(payer: FairnessKey, work: Work): void;
   /**
-   * The first work of each payer, in the order of their turns. A payer served meanwhile comes again with its next work,
-   * and so does a new payer.
+   * Iterates over the first work of each key, in the order of their turns. A key that is served during the iteration
+   * comes again with its next work, and so does a new key.
    */
   firsts(): Generator<readonly [payer: FairnessKey, first: Work], void>;
-  /** Takes the payer's first work, which ends its turn. */
+  /** Takes the key's first work, which ends its turn. */
   serve(payer: FairnessKey): Work | undefined;
-  /** Takes the first work of the payer whose turn it is. */
+  /** Takes the first work of the key whose turn it is. */
   next(): Work | undefined;
-  /** Takes out a work that no longer waits; its payer keeps its place. */
+  /** Removes a work that no longer waits; its key keeps its place. */
   remove(payer: FairnessKey, work: Work): void;
-  /** Whether the payer has waiting works. */
+  /** Whether the key has waiting works. */
   has(payer: FairnessKey): boolean;
   /** How many works wait. */
   readonly size: number;

@@ -7,8 +7,8 @@ import { createShares } from "./shares.js";
 
 export interface Semaphore<Holder> {
   /**
-   * Takes `amount` at once. Returns false, with nothing taken, if there is no room or other works of the holder wait
-   * for theirs.
+   * Takes `amount` at once. Returns false, with nothing taken, if there is not enough capacity or other works of the
+   * holder wait for theirs.
    */
   tryEnter(holder: Holder, amount: number): boolean;
   /** The same for a holder that already has a part; goes ahead of those that wait. */
@@ -66,7 +66,7 @@ export function createSemaphore<Holder>(max: number): Semaphore<Holder> {
 
   /** Lets in those that wait as far as shares allow; a holder that was served goes to the end. */
   function pump(): void {
-    // A holder that found no room finds none later in the round either: the free room only shrinks.
+    // A holder that found too little capacity finds no more later in the round: free capacity only shrinks.
     for (const [holder, one] of waiting.firsts()) {
       if (!shares.take(holder, one.amount)) continue;
       waiting.serve(holder);

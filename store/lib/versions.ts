@@ -1,6 +1,6 @@
 /**
- * Tells whether a reading of the metadata still holds, record by record. The follower of the change feed touches the
- * records that it names; a reading checks whether any record that it is made of was touched since it began.
+ * Checks whether a reading of the metadata is still valid, record by record. The follower of the change feed touches
+ * the records that it names; a reading checks whether any record that it is made of was touched since it began.
  */
 export interface Versions {
   touch(record: string): void;

@@ -1,4 +1,4 @@
-/** What a tenant has, from counts that the store keeps and from narrow indexes. */
+/** What a tenant has, from counts that the store keeps and from small indexes. */
 import type { Db } from "./db/db.js";
 import { countedRowsMax } from "./db/list-rows.js";
 

@@ -127,7 +127,7 @@ async function deviceHits(db: Db, tenant: number, q: string, limit: number): Pro
   return [...of("device"), ...of("gateway")].map(({ kind, ...hit }) => ({ ...hit, type: kind }));
 }
 
-/** Newest first: those that the index of trigrams finds, or of the newest rows where it cannot tell. */
+/** Finds ids, newest first: by the trigram index, or among the newest rows where the index cannot serve the text. */
 async function within(db: Db, tenant: number, q: string, lookedMax?: number): Promise<readonly number[]> {
   if (listTerms(tenant, [q]).length > 0)
     return (await fleetMatches(db, tenant, { q }, deviceMatchesMax, lookedMax)).ids;

@@ -1,6 +1,6 @@
 /**
- * The sessions' file in the journal. What a session was told long ago is in no record that the journal still has: a
- * machine that opens it without the file that belongs to it finds the newest copy there.
+ * The copy of the sessions' file in the journal. The journal no longer has the records of old changes to sessions: a
+ * machine that opens the journal without its sessions' file finds the newest copy there.
  */
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { findFault } from "../files/database-file.js";
@@ -86,7 +86,7 @@ function refuseStopped({ stopped }: Pick<Journal, "stopped">): void {
 const takesNothing = (reason: string): StoreError =>
   new StoreError("UNAVAILABLE", `the journal takes nothing: ${reason}`);
 
-/** Whether the journal has let go of records that the saved state does not stand for. */
+/** Whether the journal has released records that the saved state does not include. */
 export function isCutOff({ segments: [oldest] }: Pick<Journal, "segments">, savedID: number): boolean {
   return oldest !== undefined && oldest.previousID !== 0 && oldest.afterID > savedID;
 }

@@ -12,7 +12,7 @@ export interface PackedStatement {
 }
 
 /**
- * Copies the blobs into `room`, or into a larger buffer if they do not fit. Sending them as they are would copy more: a
+ * Copies the blobs into `buffer`, or into a larger one if they do not fit. Sending them as they are would copy more: a
  * blob that is a view of a packet would take all of the packet's buffer along.
  */
 export function pack({ sql, args }: SessionStatement, buffer: ArrayBuffer): PackedStatement {
@@ -31,7 +31,7 @@ export function pack({ sql, args }: SessionStatement, buffer: ArrayBuffer): Pack
   return { sql, args: packed, blobs, room: taken };
 }
 
-/** The statement; its blobs are views of the room. */
+/** Returns the statement; its blobs are views of the buffer. */
 export function unpack({ sql, args, blobs, room: buffer }: PackedStatement): { sql: string; args: Bound[] } {
   const unpacked: Bound[] = [...args];
   let at = 0;

@@ -6,7 +6,7 @@ import type { SessionStatement } from "./statements.js";
 export type SessionFileCalls = FileCalls & {
   /** Begins a transaction on the file of this path. */
   begin: { args: string; answer: null };
-  /** A statement of the transaction; if it fails, the transaction ends. The answer gives back the room of its blobs. */
+  /** A statement of the transaction; if it fails, the transaction ends. The answer returns the buffer of its blobs. */
   run: { args: { readonly path: string; readonly packed: PackedStatement }; answer: ArrayBuffer };
   /** Commits the statements run so far as the state at this journal id. */
   commit: { args: { readonly path: string; readonly journalID: number }; answer: null };

@@ -22,7 +22,7 @@ export interface SessionStore {
   savedID(): Promise<number>;
   /** Saves all changes in one transaction on another thread, a piece of the changes at a time. */
   save(changes: RowChanges, journalID: number): Promise<void>;
-  /** Puts aside the file, in which `fault` was found, and begins an empty one. */
+  /** Quarantines the file, in which `fault` was found, and begins an empty one. */
   remake(fault: string): Promise<void>;
   /**
    * Copies the file to a path that does not exist; resolves with the journal id of the copy's state.
@@ -36,7 +36,7 @@ export interface SessionStore {
 }
 
 /**
- * Opens the file; makes it if missing. A damaged file is put aside and an empty one begun; this is reported to
+ * Opens the file; makes it if missing. A damaged file is quarantined and an empty one begun; this is reported to
  * `onDamage`, here and at each `remake`.
  *
  * The file has one connection at a time: this thread's while it is read, then that of the thread that writes it, which
@@ -84,7 +84,7 @@ export async function openSessionStore(
     replaceWith: (from) =>
       inTurn(async () => {
         await writer.close();
-        // Whoever reads it now, a backup above all, would remove the log of the new file as it closes the old one.
+        // A reader with the file open now, such as a backup, would remove the new file's log as it closes the old one.
         await retryUntil(async () => refuseRead(path), whileRead);
         await rename(from, path);
         await syncFolder(dirname(path));

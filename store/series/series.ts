@@ -182,8 +182,8 @@ export interface RemovedPoints {
 
 export interface SeriesStore extends SeriesReader {
   /**
-   * The same questions for somebody who may leave: once the signal is aborted, those under way reject with UNAVAILABLE
-   * as soon as the engine lets go, and none begins.
+   * The same queries for a caller that may cancel: once the signal is aborted, those under way reject with UNAVAILABLE
+   * as soon as the engine stops them, and none begins.
    */
   under(signal: AbortSignal): SeriesReader;
   /**

@@ -156,7 +156,7 @@ function overConnection(connection: Connection, name: string, answerBytesMax: nu
         answers++;
         return answer;
       } catch (error) {
-        // A broker that requires a user tells everybody its versions, and hangs up at the next call.
+        // A broker that requires a user answers every client with its versions, and closes the link at the next call.
         const hint =
           socket.destroyed && answers === 1 && api.key === calls.metadata.key ? userRequiredHint : "";
         // After a late answer the library reads the next ones from the wrong byte on.

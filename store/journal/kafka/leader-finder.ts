@@ -12,11 +12,11 @@ export interface Leader {
 /** Asks the cluster who leads the partition: one broker at each call, another after each failure. */
 export interface LeaderFinder {
   /**
-   * @throws StoreError UNAVAILABLE if it cannot be told now, DENIED if we may not ask, MISMATCH if the topic is another one
-   *   than before, and as `openLink`
+   * @throws StoreError UNAVAILABLE if no broker can name it now, DENIED if we may not ask, MISMATCH if the topic is
+   *   another one than before, and as `openLink`
    */
   find(timeMs: number): Promise<Leader>;
-  /** To be told when a leader found did not serve: the broker that named it may know less than others. */
+  /** Callers report here that a leader did not serve: the broker that named it may know less than others. */
   doubt(): void;
 }
 

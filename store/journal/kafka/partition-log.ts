@@ -20,8 +20,8 @@ export interface PartitionLog {
   /** The lowest offset that is still kept. @throws StoreError UNAVAILABLE after the call's time */
   start(): Promise<number>;
   /**
-   * One more than the highest offset that can be read. A leader that does not know yet that it was deposed may tell
-   * too little, never too much: only an append of one's own proves what came before it.
+   * One more than the highest offset that can be read. A leader that does not know yet that it was deposed may
+   * return too little, never too much: only an own append confirms what came before it.
    * @throws StoreError UNAVAILABLE after the call's time
    */
   end(): Promise<number>;

@@ -1,4 +1,4 @@
-/** Proves a user to a broker, over a link on which nothing but its versions was asked. */
+/** Authenticates a user to a broker, over a link on which only its versions were requested. */
 import { asError, StoreError } from "../../lib/errors.js";
 import type { SaslUser } from "./link-security.js";
 import { describeCode, kafkaCodes, type SendRequest, saslCalls } from "./protocol.js";
@@ -8,8 +8,8 @@ import { startScram } from "./scram.js";
 const messageCharactersMax = 200;
 
 /**
- * Resolves with the milliseconds for which the broker takes the user as proved; 0: as long as the link is open. What the
- * broker says in its own words is not passed on: it may repeat what it was sent.
+ * Resolves with the milliseconds for which the user stays authenticated; 0: as long as the link is open. Error texts of
+ * the broker are not passed on: they may repeat what it was sent.
  * @param name of the broker, for messages
  * @throws StoreError DENIED if the broker does not take the user, MISMATCH, UNAVAILABLE
  */

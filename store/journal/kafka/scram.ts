@@ -7,7 +7,7 @@ type ScramHash = "sha256" | "sha512";
 interface ScramExchange {
   /** The first message to the server. */
   readonly first: string;
-  /** What proves the user, in answer to the server's first message. @throws Error if that cannot be used */
+  /** Creates the proof of the user, in answer to the server's first message. @throws Error if that cannot be used */
   prove(serverFirst: string): Promise<ScramProof>;
 }
 

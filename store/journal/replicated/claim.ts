@@ -17,7 +17,7 @@ interface ClaimOptions {
   readonly timeMs: number;
 }
 
-/** Of several that claim at once each fails once for every other one at the most. */
+/** If several processes claim at once, each fails at most once for every other one. */
 const attemptsMax = 100;
 /** Times of receipt come from whichever machine has the shard: they must not go back when another one takes it. */
 const clocksApartMaxMs = 10_000;

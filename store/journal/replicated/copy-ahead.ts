@@ -1,4 +1,4 @@
-/** Copies a log that another process writes to, so that whoever takes it afterwards has little left to copy. */
+/** Copies a log that another process writes to, so that a later owner has little left to copy. */
 import { onAbort } from "../../lib/abortable.js";
 import { StoreError } from "../../lib/errors.js";
 import type { PartitionLog } from "../kafka/partition-log.js";
@@ -23,7 +23,7 @@ interface CopyAheadOptions {
   readonly shortTimeMs?: number;
 }
 
-/** Of a journal over such a folder, which is read and nothing else. */
+/** Segment keeping of a journal over such a folder, which is only read. */
 export const copiedOnly: SegmentKeeping = {
   reopen: async () => null,
   begin: () => Promise.reject(notHere()),

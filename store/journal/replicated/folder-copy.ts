@@ -39,7 +39,7 @@ export interface FolderCopy {
   write(position: number, views: readonly Buffer[], nextOffset: number): Promise<void>;
   /** Goes on behind a frame that changes nothing. */
   passTo(nextOffset: number): void;
-  /** Forgets a segment that the log has let go. */
+  /** Forgets a segment that the log has released. */
   forget(segment: Pick<SegmentName, "firstID" | "salt">): void;
   /** Brings everything to the disk, and notes that. */
   mark(): Promise<void>;
@@ -123,7 +123,7 @@ export async function openFolderCopy(
       for (const one of closing) await one.sync();
       await open?.sync();
     } catch (error) {
-      // A later success would not prove that what failed now is on disk: the next start copies it again.
+      // A later success would not mean that what failed now is on disk: the next start copies it again.
       hasFailed = true;
       throw error;
     } finally {

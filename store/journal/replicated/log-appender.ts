@@ -37,7 +37,7 @@ export function createLogAppender({ log, epoch, next: first, onEnded }: Appender
         if (found.kind === "claim" && found.epoch > epoch) throw takenOver(found.owner);
       }
     } catch (error) {
-      // No owner lets go what comes after its own frames.
+      // No owner releases what comes after its own frames.
       if (error instanceof StoreError && error.code === "NOT_FOUND") throw takenOver("a later owner");
       throw error;
     }

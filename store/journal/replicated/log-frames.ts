@@ -141,7 +141,7 @@ function parsed(bytes: Buffer): Record<string, unknown> {
     const value: unknown = JSON.parse(bytes.toString("utf8"));
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw foreign("its text cannot be read");
 }

@@ -36,5 +36,5 @@ export async function refuseShortened(
   });
 }
 
-/** Whoever reads at the very end waits there; beyond it there is nothing to wait for. */
+/** A read at the very end waits; a read beyond it fails with one of these. */
 const missing: ReadonlySet<string> = new Set(["UNAVAILABLE", "NOT_FOUND"]);

@@ -38,7 +38,7 @@ const claimTimeMs = 60_000;
 const namedBefore = 1000;
 
 /**
- * Takes the log from whoever had it, and brings the folder up to its end. A write has succeeded once the log has it.
+ * Takes the log from its former owner, and brings the folder up to its end. A write has succeeded once the log has it.
  * @throws StoreError as `restoreFolder` and `claimLog`
  */
 export async function keepInLog(options: ReplicatedOptions): Promise<SegmentKeeping> {

@@ -80,7 +80,7 @@ function hasWhatFollows({ offset, current }: CopyMark, start: number): boolean {
 
 /**
  * A segment is gone from the log once the one after it is the first. Its own offset says less: a beginning may stand there
- * twice, and the first of the two may have been let go with what was before it.
+ * twice, and the first of the two may have been released with what was before it.
  */
 function isInLog(segments: readonly LoggedSegment[], at: number, start: number): boolean {
   const next = segments[at + 1];

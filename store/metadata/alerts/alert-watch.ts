@@ -1,4 +1,4 @@
-/** Alerts of a tenant that have begun and ended, for whoever looks again and again. */
+/** Alerts of a tenant that have begun and ended, for callers that poll. */
 import type { Db } from "../db/db.js";
 import type { Alert } from "./alerts.js";
 

@@ -1,8 +1,8 @@
-/** The processes of a cluster tell by a row each that they are there. */
+/** Each process of a cluster announces by a row that it is alive. */
 import type { Db } from "../db/db.js";
 import { changesRow } from "./changes-row.js";
 
-/** A process of the cluster: its number, and what tells it from another process with the same one. */
+/** A process of the cluster: its number, and what distinguishes it from another process with the same one. */
 export interface NodeIdentity {
   readonly number: number;
   readonly owner: string;

@@ -13,7 +13,7 @@ export async function publishZones(db: Pick<Db, "write">, { node, version }: Nod
   await db.write([{ sql, args: [node, version] }]);
 }
 
-/** Of the other processes that have published theirs within so many seconds, by the clock of the database. */
+/** Reads the versions that other processes have published within so many seconds, by the clock of the database. */
 export function readOtherZones(
   db: Pick<Db, "all">,
   node: number,

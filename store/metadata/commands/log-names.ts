@@ -2,7 +2,7 @@ import { containing } from "../db/containing.js";
 import type { Condition, Db } from "../db/db.js";
 import { searchIDs } from "../devices/names.js";
 
-/** What log rows tell about their device besides its own names. */
+/** Names of products in log rows, besides the device's own names. */
 
 interface NameCondition {
   readonly like: boolean;

@@ -1,4 +1,4 @@
-/** Commands of a tenant that have been issued and moved on, for whoever looks again and again. */
+/** Commands of a tenant that have been issued or have changed their status, for callers that poll. */
 import type { Db } from "../db/db.js";
 import { type ControlLog, publishStatuses } from "./control-logs.js";
 

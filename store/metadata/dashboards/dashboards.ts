@@ -61,9 +61,9 @@ const whole: Listing = {
 export const dashboardFilters = listing.filters;
 export const dashboardIDs = { name: "dashboard", column: null } as const;
 
-/** Of a tenant. */
+/** Most dashboards of a tenant. */
 export const dashboardsMax = 1000;
-/** Of the present documents of a tenant; earlier ones go so that all together keep to it too. */
+/** Bytes of a tenant's current documents. Earlier versions are deleted so that all versions together fit too. */
 export const documentsBytesMax = 64 * 2 ** 20;
 
 export function listDashboards(db: Db, tenant: number, request: PageRequest): Promise<Page<Dashboard>> {

@@ -54,7 +54,7 @@ const listing: Listing = {
 
 export const shareFilters = listing.filters;
 
-/** Of a tenant. */
+/** Most shares of a tenant. */
 const sharesMax = 1000;
 
 const toShare = (row: ShareRow): Share => ({

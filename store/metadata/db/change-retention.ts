@@ -130,7 +130,7 @@ export function createChangeRetention(
   };
 }
 
-/** Adds the rows to the last block if it has room for all, else as a new block. */
+/** Adds the rows to the last block if all fit into it, else as a new block. */
 function addBlock(blocks: Block[], block: Block): void {
   const last = blocks.at(-1);
   if (last === undefined || last.rows + block.rows > countedAtOnce) blocks.push(block);

@@ -8,10 +8,9 @@ const flush: readonly BoundStatement[] = [
 ];
 
 /**
- * The statements of one transaction, with what makes `changes()` tell the rows of the statement before it. FTS5 holds
- * back the texts of devices that are written, and writes them in the midst of a later statement, as rows that
- * `changes()` counts too: so it is made to write them before a statement whose rows the next one asks for. `own[i]` says
- * whether `all[i]` is one of the given statements.
+ * Adds statements to a transaction so that `changes()` returns the rows of the statement before it. FTS5 buffers texts
+ * of devices and writes them during a later statement, as rows that `changes()` counts too. So they are flushed before a
+ * statement whose rows the next one reads. `own[i]` says whether `all[i]` is one of the given statements.
  */
 export function flushTexts(statements: readonly BoundStatement[]): {
   readonly all: readonly BoundStatement[];

@@ -1,9 +1,9 @@
 import { isRouted, outboxKinds } from "./schema-notifications.js";
 
-/** Characters of an alert's content that are told. */
+/** Characters of an alert's content that a notification contains. */
 const contentLengthMax = 300;
 
-/** What is told of an alert; JSON of `AlertFacts`. @param alert alias of its row */
+/** SQL for the facts of an alert that a notification contains: JSON of `AlertFacts`. @param alert alias of its row */
 const formatFactsSql = (alert: string): string => `(
   select json_object('id', ${alert}.id, 'cause', ${alert}.cause, 'alertName', ${alert}.alertName,
     'alertContent', substr(${alert}.alertContent, 1, ${contentLengthMax}), 'alertSeverity', ${alert}.alertSeverity,
@@ -11,7 +11,7 @@ const formatFactsSql = (alert: string): string => `(
     'deviceName', coalesce(d.deviceName, d.deviceID), 'productIntID', p.id, 'productName', p.productName)
   from device d join product p on p.id = d.productIntID where d.id = ${alert}.deviceIntID)`;
 
-/** A beginning keeps what is told of its alert: the device may be deleted before anybody looks. Null for an end. */
+/** A begun alert keeps its facts in the outbox: the device may be deleted before they are read. Null for an end. */
 export const alertOutboxSchema: readonly string[] = [
   "alter table alert_outbox add column alert text",
   `update alert_outbox set alert = (select ${formatFactsSql("a")} from alert a where a.id = alertIntID)

@@ -1,6 +1,6 @@
 /** Which processes of a cluster are there, and which of them has which shard. */
 export const clusterSchema: readonly string[] = [
-  // `owner` tells one process from another with the same number. `beat` is counted up while the process is there:
+  // `owner` distinguishes a process from another with the same number. `beat` is counted up while the process is there:
   // others look at whether it changes, so that no two clocks are ever compared. `leaving`: it hands its shards over.
   `create table cluster_node (
     number integer primary key,
@@ -25,7 +25,7 @@ export const clusterLacksSchema: readonly string[] = [
   "alter table cluster_node add column refuses text not null default '[]'",
 ];
 
-/** What is known of records that end the process of whoever has their shard: it goes with the shard. */
+/** Facts about records that crash the owner of their shard. They move with the shard. */
 export const shardCrashesSchema: readonly string[] = [
   // What a follower of the shard's journal has in work, as JSON; without a row: nothing.
   `create table shard_work (
@@ -34,7 +34,7 @@ export const shardCrashesSchema: readonly string[] = [
     work text not null,
     primary key (shard, follower)
   ) strict, without rowid`,
-  // Records that were set aside, whole.
+  // Dead letters, as whole records.
   `create table shard_aside (
     journalID integer not null,
     follower text not null,

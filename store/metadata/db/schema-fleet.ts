@@ -20,7 +20,7 @@ export const fleetTables: readonly string[] = [
   `create table device_seen (
     id integer primary key, tenant integer not null, lastSeen integer not null
   ) strict`,
-  // Narrow, because it is written with each save of a device's counters: a row of `device` is long.
+  // A table with few columns, because it is written with each save of a device's counters: a row of `device` is long.
   `insert into device_seen (id, tenant, lastSeen)
     select d.id, d.tenant, max(coalesce(d.connectedAt, 0), coalesce(max(i.lastAt), 0), coalesce(max(i.offlineSince), 0))
     from device d left join device_ingest i on i.deviceIntID = d.id group by d.id`,

@@ -123,7 +123,7 @@ export const notificationsSchema: readonly string[] = [
   "create index notification_group_due on notification_group (tenant, nextAt) where nextAt is not null",
   "create index notification_group_tenant on notification_group (tenant, members)",
   // The content to send about an alert is stored here, because its device may be deleted before. `told`: 0 nothing was
-  // sent, 1 its beginning was sent, 2 a silence holds it back.
+  // sent, 1 its beginning was sent, 2 a silence suppresses it.
   `create table notification_member (
     id integer primary key autoincrement,
     groupIntID integer not null references notification_group (id) on delete cascade,

@@ -12,7 +12,7 @@ import {
   readRows,
 } from "./table.js";
 
-/** Rows that one search looks at; of more it tells that there may be others. */
+/** Rows that one search looks at; if there are more rows, it says that there may be other matches. */
 export const searchedRowsMax = 100_000;
 /** Matches that a search counts beyond its page. */
 export const searchedMatchesMax = 1000;

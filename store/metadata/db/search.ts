@@ -35,7 +35,7 @@ const rowSteps = { first: 50, most: 5000 } as const;
  */
 const foundSteps = { first: 500, most: 5000, least: 500 } as const;
 
-/** Newest first, over what the index has found, if it can tell and there are many rows, or over all of them. */
+/** Finds matches, newest first: by the index if it can serve the texts and there are many rows, else over all rows. */
 export async function findMatches(db: Db, search: Search): Promise<AsyncGenerator<Looked>> {
   const { tenant, from, within, texts, patterns } = search;
   const indexed = patterns.filter(({ column }) => texts?.columns.includes(column));

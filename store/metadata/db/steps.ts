@@ -46,8 +46,8 @@ export function createSteps(
 }
 
 /**
- * Spans of record ids [from, before), newest first, each of as many rows as `steps` then says, of which `rows` tells
- * unless they are the last; `where` applies to a table `r`.
+ * Spans of record ids [from, before), newest first, each of as many rows as `steps` then says. `rows` is that number,
+ * or 0 for the last span; `where` applies to a table `r`.
  */
 export async function* spansOf(
   db: Db,

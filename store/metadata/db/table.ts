@@ -31,7 +31,7 @@ export interface Listing {
   readonly texts?: TextIndex;
 }
 
-/** A table whose rows say in `n` of how many rows of the entity they tell. */
+/** A table whose rows say in `n` how many rows of the entity they count. */
 interface KeptCount {
   /** As `from` of a listing; the table, with the alias `r`, has the columns that scopes and the filters name. */
   readonly from: string;

@@ -117,7 +117,7 @@ async function among(
   return cut((await db.inStep<FleetPlace>(sql, args)).rows, limit);
 }
 
-/** Of many rows those that pass the filters are looked for in their order; at the bound the page ends where it is. */
+/** Walks the rows in their order and keeps those that pass the filters; at the bound the page ends where it is. */
 async function walk(db: Db, tenant: number, request: FleetRequest): Promise<Found> {
   const { sort, limit, offset } = request;
   const { sql: where, args } = fleetCondition(tenant, request.filters);

@@ -13,7 +13,7 @@ interface FleetMatches {
   readonly isWhole: boolean;
 }
 
-/** Of those that pass the filters, the newest `most`; at most `lookedMax` rows are looked at. */
+/** Finds the newest `most` rows that pass the filters; looks at about `lookedMax` rows. */
 export async function fleetMatches(
   db: Db,
   tenant: number,
@@ -43,7 +43,7 @@ interface Way {
 /** Up to so many rows, comparing the text with each costs little. */
 const fewRows = 10_000;
 
-/** The rows that the narrowest index names. */
+/** Looks through the rows of the index that names the fewest. */
 async function lookedAt(db: Db, tenant: number, filters: FleetFilters): Promise<AsyncGenerator<Looked>> {
   const { q } = filters;
   const condition = fleetCondition(tenant, filters);
@@ -58,7 +58,7 @@ async function lookedAt(db: Db, tenant: number, filters: FleetFilters): Promise<
     tenant,
     within: { sql: "r.tenant = ?", args: [tenant] },
     texts: deviceTexts,
-    // Trigrams do not tell in which column they are.
+    // The trigram index does not say in which column a text is.
     patterns: [{ column: "deviceID", pattern: q }],
   });
 }

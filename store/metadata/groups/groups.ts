@@ -68,7 +68,7 @@ export function getGroup(db: Db, tenant: number, id: number): Promise<Group> {
   return getRow<Group>(db, listing, tenant, id);
 }
 
-/** The newest devices of each group, by group; up to `devicesShownMax` + 1, to tell whether there are more. */
+/** The newest devices of each group, by group; up to `devicesShownMax` + 1, to show whether there are more. */
 export async function devicesOfGroups(
   db: Db,
   groups: readonly number[],

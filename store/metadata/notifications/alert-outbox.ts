@@ -3,7 +3,7 @@ import { outboxKinds } from "../db/schema-notifications.js";
 
 /** Beginnings and ends of alerts that have still to be assigned to the routes of their tenant, in their order. */
 
-/** What is told of an alert. Times are milliseconds since 1970. */
+/** The facts of an alert that notifications contain. Times are milliseconds since 1970. */
 export interface AlertFacts {
   readonly id: number;
   readonly cause: string;

@@ -15,7 +15,7 @@ import {
 } from "../db/table.js";
 import type { AlertMatcher } from "./alert-matcher.js";
 
-/** What alerts of a route may have in common to be told in one message. */
+/** What alerts of a route may have in common to be sent in one message. */
 export const groupings = ["alertName", "severity", "product", "device"] as const;
 export type Grouping = (typeof groupings)[number];
 

@@ -1,10 +1,10 @@
 import type { Condition, Db, Statement } from "../db/db.js";
 import { type AlertEvent, type AlertFacts, tenantsSql } from "./alert-outbox.js";
 
-/** notification_member.told: nothing yet, that it began, or kept back by a silence. */
+/** notification_member.told: nothing sent yet, its beginning sent, or suppressed by a silence. */
 const memberStates = { nothing: 0, told: 1, held: 2 } as const;
 
-/** Alerts of one route that are told together. */
+/** Alerts of one route that are sent together. */
 export interface NotificationGroup {
   readonly id: number;
   readonly tenant: number;
@@ -23,7 +23,7 @@ export interface GroupMember {
   readonly id: number;
   readonly alert: AlertFacts;
   readonly endTime: number | null;
-  /** Whether it was told that it began. */
+  /** Whether a message about its beginning was sent. */
   readonly told: boolean;
   /** Whether a silence kept it back when it was last looked at. */
   readonly held: boolean;
@@ -178,11 +178,11 @@ export async function listGroupMembers(db: Db, group: number, now: number): Prom
 
 /** What a look at a group that was due has come to. */
 export interface GroupOutcome {
-  /** Members that are told to have begun. */
+  /** Members whose beginning is sent. */
   readonly began: readonly number[];
   /** Members that a silence keeps back. */
   readonly held: readonly number[];
-  /** Members of which nothing more is to be told. */
+  /** Members about which nothing more will be sent. */
   readonly finished: readonly number[];
   /** When a message was made, milliseconds since 1970; null: none was. */
   readonly sentAt: number | null;

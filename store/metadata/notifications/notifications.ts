@@ -78,7 +78,7 @@ const listing: Listing = {
 
 /** Messages of one tenant that the log keeps. */
 const logRowsMax = 5000;
-/** Messages that make room for one test: more than it adds. */
+/** Messages that are deleted for one test message: more than it adds. */
 const removedByTestMax = 2;
 
 export const notificationFilters = listing.filters;
@@ -236,8 +236,8 @@ const removingOld = (tenant: number, before: number, limit: number): Statement =
 });
 
 /**
- * Takes or keeps the right to tell, for a while; false while another process has it. A process that starts again has it
- * at once.
+ * Acquires or renews the lease to send notifications; false while another process has it. A process that starts again
+ * has it at once.
  */
 export async function holdLease(db: Db, node: number, now: number, untilAt: number): Promise<boolean> {
   const [result] = await db.write([

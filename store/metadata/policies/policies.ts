@@ -32,7 +32,7 @@ export interface Policy {
   readonly createUser: string | null;
   readonly createAt: number;
   readonly updateAt: number | null;
-  /** Ids of its newest bindings, up to `bindingsShownMax` + 1, to tell whether there are more. */
+  /** Ids of its newest bindings, up to `bindingsShownMax` + 1, to show whether there are more. */
   readonly bindings: readonly number[];
 }
 

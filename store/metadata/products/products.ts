@@ -89,7 +89,7 @@ export function getProduct(db: Db, tenant: number, id: number): Promise<Product>
 export const devicesShownMax = 1000;
 
 /**
- * The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to tell whether there are
+ * The newest devices and gateways of each product, by product; up to `devicesShownMax` + 1, to show whether there are
  * more.
  */
 export async function devicesOfProducts(

@@ -38,7 +38,7 @@ export async function createSession(
   return results.at(-1)?.rowsAffected === 1;
 }
 
-/** How long an expired session can be told from an unknown token. */
+/** How long an expired session can be distinguished from an unknown token. */
 const expiredKeptMs = 7 * 86_400_000;
 
 export function findSession(db: Db, tokenHash: string): Promise<LoginSession | undefined> {

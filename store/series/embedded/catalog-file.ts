@@ -41,7 +41,7 @@ export async function whyUnusable(dir: string): Promise<string | null> {
   }
 }
 
-/** Makes the catalog again from names.log and the files of points; what was there is put aside. */
+/** Makes the catalog again from names.log and the files of points; what was there is quarantined. */
 export async function remakeCatalog(
   dir: string,
   fault: string,

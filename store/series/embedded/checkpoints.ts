@@ -18,7 +18,7 @@ export function createCheckpoints(ids: Iterable<number>): Checkpoints {
 }
 
 /**
- * Of a shard, 0 before its first; with null of the only journal that the store follows.
+ * The checkpoint of a shard, 0 before its first. With null: that of the only journal that the store follows.
  * @throws StoreError INVALID when null could mean several
  */
 export function findCheckpoint(checkpoints: Checkpoints, shard: number | null): number {

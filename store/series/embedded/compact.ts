@@ -81,7 +81,7 @@ async function nextSeries(client: Client, after: number): Promise<number | undef
 }
 
 /**
- * One rewrite of a series; false when nothing is worth it, or a chunk is damaged and must be put aside first.
+ * One rewrite of a series; false when nothing is worth it, or a chunk is damaged and must be quarantined first.
  * Readers see the chunks from before or from after, never a mix.
  */
 export async function compactSeries(

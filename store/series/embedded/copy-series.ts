@@ -36,7 +36,7 @@ export async function copySeries(
 ): Promise<SeriesCopied> {
   await mkdir(to, { recursive: true });
   const { checkpoints, parts } = await readCatalog(join(from, "catalog.db"));
-  /** Parts by name, with what tells the file from another one of the same name. */
+  /** Parts by name, with what distinguishes the file from another one of the same name. */
   const copied = new Map<string, string>();
   await copyParts(from, to, parts, copied, options);
   const catalog = join(to, "catalog.db");

@@ -8,9 +8,9 @@ import type { SeriesRegistry } from "./registry.js";
 export interface PointIntake {
   /** Answers once the points are in the memtable; while both tables are full, the batch waits for the flush. */
   write(args: WriteArgs): Promise<null>;
-  /** Lets waiting batches in as far as there is room. */
+  /** Admits waiting batches as far as the capacity allows. */
   pump(): void;
-  /** Runs `work` while no batch is let in. */
+  /** Runs `work` while no batch is admitted. */
   held<T>(work: () => Promise<T>): Promise<T>;
   /** Rejects what waits. */
   stop(): void;

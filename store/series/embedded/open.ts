@@ -33,7 +33,7 @@ export interface LibsqlSeriesOptions {
    * now on, and the process must open the store anew and read the journal again from the checkpoint.
    */
   readonly onFailure?: (error: StoreError) => void;
-  /** Called for damage on disk: damaged files and chunks are put aside, and the rest is answered. */
+  /** Called for damage on disk: damaged files and chunks are quarantined, and queries answer from the rest. */
   readonly onDamage?: (damage: Damage) => void;
   /**
    * Points of this stretch were lost. The promise resolves once they have been written again as far as something still

@@ -110,8 +110,8 @@ export async function storedTimes(db: Client): Promise<{ low: number; high: numb
 }
 
 /**
- * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Series with nothing but chunks
- * put aside count: those are deleted with the series, whose ids are never given again.
+ * Ids of series that have chunks in a file, ascending: the first `limit` above `after`. Series with only quarantined
+ * chunks count: those are deleted with the series, whose ids are never given again.
  */
 export async function storedSeries(db: Client, after: number, limit: number): Promise<number[]> {
   const { rows } = await db.execute({

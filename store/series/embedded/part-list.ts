@@ -21,7 +21,7 @@ export interface PartList {
   isTaken(path: string): boolean;
 }
 
-/** @param onChange told of every new list */
+/** @param onChange receives every new list */
 export function createPartList(
   loaded: readonly StoredPart[],
   onChange: (parts: readonly CatalogPart[]) => void,

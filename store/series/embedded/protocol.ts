@@ -67,7 +67,7 @@ export type WriterCalls = {
   /** Indexes of the devices that may have points. */
   havePoints: { args: readonly DeviceKey[]; answer: number[] };
   remove: { args: readonly RemovedScope[]; answer: null };
-  /** What a reader could not answer: it is looked at, put aside and reported. */
+  /** What a reader could not answer: it is checked, quarantined and reported. */
   suspect: { args: { path: string; chunk: ChunkFault | null; fault: string }; answer: null };
   /** The points of a gap have been written again, as far as possible. */
   endGap: { args: number; answer: null };

@@ -33,14 +33,14 @@ interface ReaderDeps {
 /** Reads of one asker at once, so that others need not wait for more. */
 const readsAtOnce = 4;
 
-/** Questions admitted at once for each reader thread: one is worked on, another is ready. */
+/** Queries admitted at once for each reader thread: one is worked on, another is ready. */
 export const queriesPerReader = 2;
 
 /**
- * A question is admitted before the writer names its files, so that it then goes to a reader at once: a reader answers
- * in order, and lets go of a removed file only after the questions that were asked before.
+ * A query is admitted before the writer names its files, so that it then goes to a reader at once: a reader answers
+ * in order, and releases a removed file only after the queries that were sent before.
  *
- * @param signal aborted once the asker has left, after which no question begins; null: the asker stays
+ * @param signal aborted once the caller has cancelled, after which no query begins; null: the caller never cancels
  */
 export function createLibsqlReader(
   { handles, ask, readers, semaphore }: ReaderDeps,

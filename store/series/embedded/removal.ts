@@ -78,7 +78,7 @@ export function createRemoval({
     const series = await catalog.nextRemoved();
     if (series === undefined) return false;
     for (const part of parts.holding(series, noTimeBelow, noTimeAbove)) {
-      // Its chunks that were put aside have the negated id.
+      // Its quarantined chunks have the negated id.
       const { rowsAffected } = await parts.use(part, (client) =>
         client.execute({
           sql: "delete from chunk where id in (select id from chunk where series in (?1, -?1) limit ?2)",
@@ -138,7 +138,7 @@ export function createRemoval({
     for (const row of rows) {
       const series = Number(row[1]);
       const [id, start, stop, points] = [row[0], row[2], row[3], row[4]].map(Number) as FourNumbers;
-      // A chunk that was put aside cannot be cut; it is deleted once all of it is old.
+      // A quarantined chunk cannot be cut; it is deleted once all of it is old.
       if (series < 0 && stop < time) await deleteChunks(tx, [id]);
       if (series < 0) continue;
       const chunk = { id, series, start, stop, points, text: await catalog.isText(series) };

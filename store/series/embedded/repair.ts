@@ -11,13 +11,13 @@ import type { Parts } from "./parts.js";
 import { salvageFile } from "./salvage.js";
 import { lostWith, type StoredPart } from "./stored-part.js";
 
-/** Puts damaged chunks and files aside, reports them, and records which points have to be written again. */
+/** Quarantines damaged chunks and files, reports them, and records which points have to be written again. */
 export interface Repair {
-  /** A chunk that could not be read, to be put aside at the next step. */
+  /** A chunk that could not be read, to be quarantined at the next step. */
   note(part: StoredPart, fault: ChunkFault): void;
   /** What a reader left out of an answer: a chunk, or (null) something else of the part. */
   suspect(path: string, chunk: ChunkFault | null, fault: string): void;
-  /** Puts aside what was noted, and moves parts whose files are gone; false when there was nothing to do. */
+  /** Quarantines what was noted, and moves parts whose files are gone; false when there was nothing to do. */
   step(): Promise<boolean>;
   /** Moves what can be read of a part into a new file. */
   move(part: StoredPart, fault: string): Promise<void>;

@@ -31,7 +31,7 @@ export function decodeSeriesSet(blob: ArrayBuffer): SeriesSet | null {
 function toSeriesSet(first: number, bits: Uint8Array): SeriesSet {
   const findByte = (series: number): number => Math.floor(series / 8) - first;
 
-  /** Makes room for the bytes `from` to `to` (both taken), counted from the present first one. */
+  /** Extends the bits by the bytes `from` to `to` (inclusive), counted from the present first one. */
   function grow(from: number, to: number): void {
     const below = bits.length === 0 ? 0 : Math.max(0, -from);
     const above = bits.length === 0 ? to - from + 1 : Math.max(bits.length, to + 1) + below;

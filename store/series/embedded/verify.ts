@@ -19,12 +19,12 @@ interface PointsVerified {
 }
 
 const rowsPerRead = 64;
-/** Faulty chunks of one file that are told one by one. */
+/** Faulty chunks of one file that are reported one by one. */
 const listedMax = 100;
 
 /**
  * Checks every chunk of points, the catalog and the log of names in a folder that may be in use, and changes nothing.
- * `onFault` is told of each part that is not as it was written.
+ * `onFault` receives each part that is not as it was written.
  */
 export async function verifyPoints(
   dir: string,
@@ -52,7 +52,7 @@ export async function verifyPoints(
   return verified;
 }
 
-/** The files of points that the catalog names; none where it cannot be read, which is told of as a file of its own. */
+/** The files of points that the catalog names; none where it cannot be read, which is reported separately. */
 async function listParts(
   dir: string,
   onFault: (file: string, fault: string) => void,
@@ -94,7 +94,7 @@ async function verifyChunks(path: string, verified: Counts, onFault: (fault: str
         after = id;
         verified.chunks++;
         verified.points += points;
-        // A series' negated id marks a chunk that was found damaged before, and put aside.
+        // A series' negated id marks a chunk that was found damaged before, and quarantined.
         if (series < 0) verified.setAside++;
         else if (row[5] === null) verified.withoutSum++;
         else if (

@@ -5,12 +5,12 @@ import { fluxAnyPoint, fluxFieldType } from "./flux.js";
 import type { FieldConflict } from "./ledger.js";
 import { readResponseText } from "./reading.js";
 
-/** Types that have no mean, which tells them from numbers. */
+/** Types that have no mean, which distinguishes them from numbers. */
 const withoutMean: ReadonlySet<string> = new Set(["string", "boolean"]);
 
 /**
  * The type outlives the points: InfluxDB keeps it as long as the measurement has any point in the shard. Integers
- * cannot be told from other numbers without a write: these conflicts hold until the measurement has no point there.
+ * cannot be distinguished from other numbers without a write: their conflicts hold until no point is left there.
  * @throws StoreError UNAVAILABLE
  */
 export async function stillHolds(

@@ -29,8 +29,8 @@ interface Search {
 
 /**
  * The newest `wanted` points in the range of each series, or an error where its values are not ours; all series are of
- * one device, and none is named twice. As for one series, the range is narrowed first, from the newest point in
- * widening steps: series whose newest points lie close together share questions. `bytesMax` bounds each series of
+ * one device, and none is named twice. As for one series, the range is reduced first, from the newest point in
+ * widening steps: series whose newest points lie close together share queries. `bytesMax` bounds each series of
  * texts.
  */
 async function newestOfFields(

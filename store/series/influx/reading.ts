@@ -144,7 +144,7 @@ const valueParsers: Record<SeriesRef["kind"], (cell: string) => number | string>
 };
 
 /**
- * Flux's tail and limit read the whole range, so the range is narrowed first: from the end point, which the
+ * Flux's tail and limit read the whole range, so the range is reduced first: from the end point, which the
  * storage engine finds at once, in widening steps until enough points are in it.
  */
 async function readEnd(

@@ -71,7 +71,7 @@ export function createBatchWriter(store: Pick<SeriesStore, "writeBatch">): Batch
     draft = newDraft();
     const before = writing;
     writing = before.then(() => write(toBatch(full)));
-    // Told by whoever waits for it next.
+    // The next caller that awaits `writing` receives the error.
     writing.catch(() => undefined);
     await before;
   }

@@ -184,7 +184,7 @@ async function readDevices(
   return { read, notMoved };
 }
 
-/** Tells of each of the devices whether the store may hold points of it. */
+/** For each of the devices: whether the store may hold points of it. */
 async function whichHavePoints(
   store: SeriesStore,
   devices: readonly MovedDevice[],
@@ -213,7 +213,7 @@ async function seriesWithPoints(
   });
 }
 
-/** Hands on the points of a series, with what tells which of them the other store has. Returns how many there are. */
+/** Passes on the points of a series, and which of them the other store already has. Returns how many there are. */
 async function readSeries(
   { series, isNew }: Task,
   source: SeriesReader,

@@ -21,7 +21,7 @@ export interface WriteResult {
 
 /** What statements found. */
 export interface Found {
-  /** Of each statement. */
+  /** The rows of each statement. */
   readonly rows: DatabaseRow[][];
   /** How long they held a thread of this process. */
   readonly ms: number;

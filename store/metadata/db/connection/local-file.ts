@@ -25,7 +25,7 @@ export interface LocalFile {
   close(): void;
 }
 
-/** Milliseconds that a statement waits for another connection's lock, unless told. */
+/** Milliseconds that a statement waits for another connection's lock, by default. */
 const usualBusyMs = 2000;
 /** Statements kept prepared, those used last. */
 const preparedMax = 300;

@@ -16,8 +16,8 @@ interface ReadQueue {
 }
 
 /**
- * Steps of long work take turns with the other reads, and only one of them is under way: however many search, whoever
- * asks for a record waits for one step at most.
+ * Steps of long work take turns with the other reads, and only one of them is under way: however many searches run,
+ * a read of a record waits for one step at most.
  */
 export function createReadQueue(): ReadQueue {
   const others: Read[] = [];

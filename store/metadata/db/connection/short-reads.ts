@@ -27,7 +27,7 @@ export function openShortReads(path: string, now = (): number => performance.now
       if (isClosed || began < restsUntil) return null;
       try {
         if (file === null) {
-          // Whoever waits for a lock does not wait here.
+          // This thread must not wait for a lock: on one, the read returns null.
           file = openLocalFile(path, 0);
           began = now();
         }
