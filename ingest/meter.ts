@@ -75,8 +75,8 @@ export type HttpEndReason = (typeof httpEndReasons)[number];
 
 /** Why a message of a client is not kept while its connection goes on; labels of `tidemark_messages_refused_total`. */
 export const messageRefusals = [
-  "oversize", // told so in MQTT 5, at QoS 1 and 2
-  "topic", // too many bytes or levels; told in the same way
+  "oversize", // reported to the client in MQTT 5, at QoS 1 and 2
+  "topic", // too many bytes or levels; reported in the same way
 ] as const;
 type MessageRefusal = (typeof messageRefusals)[number];
 

@@ -2,9 +2,9 @@ import { createShares } from "../../store/lib/shares.js";
 import { addressBlock } from "./address-block.js";
 
 /**
- * Decides who holds one of a bounded number of connections. Nobody is refused while there is room. After that, whoever
- * comes takes the place of the one that came first from the address with the most connections, of those that have shown
- * no right credential: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
+ * Decides who holds one of a bounded number of connections. Nobody is refused while places are free. After that, a new
+ * connection displaces the oldest one from the address with the most connections, among those that are not
+ * authenticated: a flood from a few addresses displaces itself, and many clients behind one address (a proxy, a
  * NAT) are not bounded while nobody else waits. Connections of callers are safe from that, up to a tenant's share of
  * the places; beyond it they give way until a sixteenth of the places is left for unauthenticated connections; those of
  * the tenant with the most of them give way first.

@@ -1,6 +1,6 @@
 /**
- * A token bucket that may be overdrawn: whoever takes more than there is waits until it has filled up to zero, so
- * that those who wait have their turn in the order in which they came.
+ * A token bucket that may be overdrawn: a caller that takes more than there is waits until it has filled up to zero, so
+ * that waiting callers have their turn in the order in which they came.
  */
 export interface TokenBucket {
   readonly ratePerSecond: number;

@@ -22,7 +22,7 @@ interface CatchUpOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-/** Whoever offers the records may wait for its store: after so long without one the journal is read. */
+/** The source of live records may wait for its store: after this time without a record the journal is read. */
 const stallMs = 1000;
 /** So long it waits for others before it reads on: thousands of devices connect at once. */
 const readDelayMs = 10;

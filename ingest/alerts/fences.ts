@@ -42,7 +42,7 @@ export function parseScopes(stored: readonly unknown[]): readonly FenceScope[] {
   return scopes;
 }
 
-/** Fences of one name are told apart by their number among these: a cause stays the same when fences of other names leave the list. */
+/** Fences of one name are numbered among themselves: a cause stays the same when fences of other names are removed. */
 function toScope(
   { scopeType, points, center, radius }: StoredScope,
   name: string,

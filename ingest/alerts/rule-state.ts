@@ -26,7 +26,7 @@ type Raise = Extract<AlertEffect, { readonly kind: "raise" }>;
 
 /** A cause with more beginnings and ends than one message may bring about: the further ones are only counted. */
 interface HeldBack {
-  /** Whether the cause had a current alert before the first event that was held back. */
+  /** Whether the cause had a current alert before the first deferred event. */
   readonly wasActive: boolean;
   readonly last: AlertEffect;
 }
@@ -247,7 +247,7 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
   const { ofMessage } = state;
   const count = (state.alertEvents.get(cause) ?? 0) + 1;
   state.alertEvents = ownMap(state.alertEvents).set(cause, count);
-  // A message without room for a detail has none for alerts that end again either.
+  // If the budget of the message is too small for a detail, it takes no alerts that end again either.
   const isOver = ofMessage.alertEvents >= alertEventsMax.ofMessage || ofMessage.details > 0;
   if (count <= alertEventsMax.ofCause && !isOver) {
     ofMessage.alertEvents++;
@@ -260,8 +260,8 @@ function holdsBack(state: DeviceState, cause: string, effect: AlertEffect): bool
 }
 
 /**
- * Once everything of a message has been looked at: causes whose alert events were held back are left as their last one
- * found them. Returns what was only counted.
+ * Ends a message after all its values: causes with deferred alert events get the state of their last event. Returns
+ * what was only counted.
  */
 export function endMessage(state: DeviceState): Omitted {
   const { ofMessage } = state;

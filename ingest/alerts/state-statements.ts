@@ -45,7 +45,7 @@ export function endOfWrite(states: readonly DeviceState[], from: number): number
 }
 
 /**
- * Takes out of the states, one after the other and in slices, what is to be written; `onTaken` is told of each. What is
+ * Takes out of the states, one after the other and in slices, what is to be written; `onTaken` receives each. What is
  * taken out of one state belongs together; the next message may change it meanwhile.
  */
 export async function takeStatements(

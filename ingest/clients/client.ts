@@ -34,7 +34,7 @@ export interface ClientRequest {
   readonly token: string;
   readonly certificate: ClientCertificate | null;
   readonly ip: string;
-  /** Seconds of silence after which it counts as gone; 0: its transport tells. */
+  /** Seconds of silence after which it counts as gone; 0: its transport detects that. */
   readonly keepAlive: number;
   /** Seconds that the session outlives the client. */
   readonly sessionExpiry: number;
@@ -178,7 +178,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
     return keepAlive > 0 && this.#context.monotonic() - this.#heardAt > keepAlive * 1000;
   }
 
-  /** What takes its messages, and whoever waits for that. */
+  /** Takes its messages; callers may wait for it. */
   get accept(): Accept {
     return this.#context.accept;
   }
@@ -294,8 +294,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
   }
 
   /**
-   * As `take`, where nothing has to be waited for: null, and `settled` is told once it is on disk. "wait": something
-   * has, and nothing is done.
+   * Does what `take` does, if that needs no wait: returns null, and calls `settled` once the message is on disk. "wait":
+   * a wait is needed, and nothing is done.
    */
   takeNow(
     message: Publication,
@@ -365,7 +365,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
     for (const resume of resumed) resume();
   }
 
-  /** Of a client that has ended only who is let in no more is told so: after a stop, say, the others come again. */
+  /** "gone" only for an ended client that may not come again; others, for instance after a stop, may come again. */
   #lateRefusal(): Extract<PublishRefusal, "gone" | "unavailable"> | null {
     if (this.#endedFor === "thrown_out") return "gone";
     return this.#endedFor !== null || this.#context.accept.full ? "unavailable" : null;

@@ -58,7 +58,7 @@ interface Opening<L extends ClientLink> {
 
 interface Identified {
   readonly entry: DeviceEntry;
-  /** Of its shard. */
+  /** The context of its shard. */
   readonly context: ClientsContext;
 }
 
@@ -98,7 +98,7 @@ export function createClients<L extends ClientLink>(
     places.give(tenant, 1);
   }
 
-  /** Of the tenant's clients that came first, one on which nobody waits gives way. */
+  /** Takes a place for the tenant; if none is free, one of its oldest clients that is not busy gives way. */
   function makeRoom(tenant: number): boolean {
     if (places.take(tenant, 1)) return true;
     let looks = 0;
@@ -158,7 +158,7 @@ export function createClients<L extends ClientLink>(
     return untilOpen(starting);
   }
 
-  /** While the journal takes nothing it stays as it is: who waits for it is told to come again. */
+  /** While the journal takes nothing, the opening stays as it is: callers that wait for it must come again. */
   async function untilOpen({ client, opened }: Opening<L>): Promise<DeviceClient<L> | Rejected> {
     if (client.state !== null && !client.isEnded) return client;
     const kept = await client.waiting.untilKept((done) => void opened.then(done));

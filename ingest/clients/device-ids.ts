@@ -12,7 +12,7 @@ export interface DeviceIDMemory {
 
 /** The ids of devices that have clients. */
 export interface IDMemory {
-  /** To be let go once for each time. */
+  /** Each call needs one call of `letGo`. */
   hold(device: number, tenant: number): DeviceIDMemory;
   letGo(device: number): void;
 }

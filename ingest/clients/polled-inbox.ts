@@ -82,7 +82,7 @@ export class PolledInbox implements ClientLink {
     return true;
   }
 
-  /** At QoS 0 a message goes to whoever waits now, or to nobody. */
+  /** A message at QoS 0 goes to the request that waits now, or to none. */
   deliver(message: SessionMessage): boolean {
     return this.#answer({ ...toPolled(message), id: null });
   }

@@ -1,15 +1,15 @@
 import type { Accept } from "../uplinks/accept.js";
 
-/** What a client can be told of a message: it is on disk, or nothing can be kept now, and nobody knows for how long. */
+/** The outcomes of a message for a client: it is on disk, or nothing can be kept now, for an unknown time. */
 export type Kept = "kept" | "unavailable";
 
-/** Answers that wait for the disk. None waits while the journal takes nothing: its client is told to come again. */
+/** Answers that wait for the disk. None waits while the journal takes nothing: its client must come again. */
 export interface WaitingForDisk {
   /** `append` calls `done` once it is on disk; `told` is called once, then or when nothing can be kept. */
   whenKept(append: (done: () => void) => void, told: (kept: Kept) => void): void;
   /** The same as a promise. */
   untilKept(append: (done: () => void) => void): Promise<Kept>;
-  /** Resolves once there is room for more; false: nothing can be kept now. */
+  /** Resolves once more can be taken; false: nothing can be kept now. */
   room(): Promise<boolean>;
   /** To be called after each commit of the journal, and when it stops. */
   afterCommit(): void;

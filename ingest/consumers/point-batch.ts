@@ -25,7 +25,7 @@ interface PointBatchOptions {
   readonly afterID: number;
   readonly pointsMax: number;
   readonly lingerMs: number;
-  /** Resolves when there is room for the next batch. */
+  /** Resolves when the next batch can be written. */
   readonly write: (points: Point[], through: number, findSource: FindSource) => Promise<void>;
 }
 

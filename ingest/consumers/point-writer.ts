@@ -23,7 +23,7 @@ export type FindSource = (point: Point) => PointSource | null;
 
 export interface PointWriter {
   /**
-   * Resolves when there is room for the next; `settled` is called once these points can be read, except those
+   * Resolves when the next can be written; `settled` is called once these points can be read, except those
    * that the store refused.
    */
   write(

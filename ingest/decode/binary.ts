@@ -24,7 +24,7 @@ interface Field {
 /** How the bytes of a stream are read: its data points in order, big endian. */
 export interface BinaryLayout {
   readonly fields: readonly Field[];
-  /** Room for the values of one payload. */
+  /** A buffer for the values of one payload, used again for each. */
   readonly values: unknown[];
 }
 

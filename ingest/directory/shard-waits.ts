@@ -1,4 +1,4 @@
-/** Whoever needs a shard that nobody has waits a while for it: it may be on its way from one process to another. */
+/** Callers that need a shard without an owner wait a while: it may be on its way from one process to another. */
 import { createPacer } from "../../store/lib/scheduling.js";
 
 export interface ShardWaits {
@@ -27,7 +27,7 @@ const usualWaitersMax = 10_000;
 interface Absence {
   readonly over: Promise<void>;
   readonly end: () => void;
-  /** It has not come in time: whoever comes now does not wait, so that what asks for one device after another goes on. */
+  /** It has not come in time: new callers do not wait, so that a caller with one device after another goes on. */
   isLong: boolean;
 }
 

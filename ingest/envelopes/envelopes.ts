@@ -14,7 +14,7 @@ import { type EntryMessage, findReplaced } from "./replaced.js";
 
 /**
  * Writes the entries of a gateway's envelope to the journal, each as a record of the device that it speaks of, and
- * after them one that says they are all there. What the journal holds of an envelope tells how far a killed run
+ * after them one that says they are all there. The records of an envelope in the journal show how far a killed run
  * came, so that no entry is written twice.
  */
 export interface Envelopes {

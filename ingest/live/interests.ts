@@ -28,7 +28,7 @@ interface TenantInterest {
   generation: number;
 }
 
-/** Whoever is back needs only the newest figures, and they are counted for as long as they are asked for. */
+/** A client that returns needs only the newest figures, so interest in them ends soon after the last request. */
 const figuresHeldMs = 3_000;
 
 export function createInterests(heldMs: number): Interests {

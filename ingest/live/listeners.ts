@@ -76,7 +76,7 @@ export function createLiveListeners<Event extends Numbered>({
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0);
     if (listener.open && take(listener.topic.device.tenant, bytes)) listener.taken += bytes;
     else fallBehind(listener);
-    // Making room may have let this one go, too.
+    // To free capacity, `take` may have dropped this listener, too.
     if (!listener.open) giveBack(listener);
     return listener.open;
   }

@@ -6,7 +6,7 @@ import type { Numbered } from "./log.js";
 import type { TenantPart, Topic } from "./topics.js";
 
 interface LiveMemory<Event extends Numbered> {
-  /** Appends an event to the topic's log. False if there is no room for it: it counts as one that was dropped. */
+  /** Appends an event to the topic's log. False if the budget is used up: it counts as one that was dropped. */
   append(topic: Topic<Event>, event: Event): boolean;
   /** The event of that number is not held: listeners that wait for it have fallen behind. */
   skip(topic: Topic<Event>, number: number): void;

@@ -41,7 +41,7 @@ interface TopicFeed<Event extends Numbered> {
   has(deviceID: string): boolean;
   find(device: LiveDevice): Topic<Event> | undefined;
   all(): Iterable<Topic<Event>>;
-  /** Appends the event that `make` makes of its number; returns its bytes, 0 if there is no room for it. */
+  /** Appends the event that `make` makes of its number; returns its bytes, 0 if the budget is used up. */
   append(topic: Topic<Event>, make: (number: number) => Event): number;
   /** The next event is not held: listeners that wait for it have fallen behind. */
   skip(topic: Topic<Event>): void;

@@ -55,7 +55,7 @@ export interface Sandbox {
   close(): void;
 }
 
-/** Of WebAssembly, which the types of Node.js 20 lack. */
+/** The memory of WebAssembly, which the types of Node.js 20 lack. */
 const { Memory } = Reflect.get(globalThis, "WebAssembly") as {
   readonly Memory: new (pages: {
     readonly initial: number;
@@ -64,7 +64,7 @@ const { Memory } = Reflect.get(globalThis, "WebAssembly") as {
 };
 
 const pageBytes = 65_536;
-/** Of the engine itself: its stack, tables and the first page of its heap. */
+/** Pages of the engine itself: its stack, tables and the first page of its heap. */
 const enginePages = 256;
 /** Steps of the scripts before the first call; they are ours. */
 const startStepsMax = 10_000;

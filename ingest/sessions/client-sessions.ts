@@ -11,7 +11,7 @@ export interface ClientSession {
   /** Null while its client is away, unless it is the one of HTTP. */
   readonly protocol: Protocol | null;
   readonly isConnected: boolean;
-  /** Of the connection, or the last one; null: its client has never come. */
+  /** Address of the present or last connection; null: its client has never come. */
   readonly ip: string | null;
   /** Milliseconds since 1970; null while it is away. */
   readonly connectedAt: number | null;
@@ -24,7 +24,7 @@ export interface ClientSession {
   /** Messages of QoS 1 and 2 that are not settled, and their bytes. */
   readonly queuedMessages: number;
   readonly queuedBytes: number;
-  /** Of these, those that the connected client has been handed. */
+  /** How many of these were sent to the connected client. */
   readonly inflight: number;
 }
 
@@ -34,7 +34,7 @@ interface Owner {
 }
 
 export interface ClientSessions {
-  /** Of this process; the connected ones first, then by client id. */
+  /** Lists the sessions in this process; the connected ones first, then by client id. */
   of(device: number): ClientSession[];
   /**
    * Ends connections and sessions with all that waits in them, once that is on disk. Where one of them is not there,
@@ -114,7 +114,7 @@ function handedOut({ outgoing }: SessionState): number {
   return count;
 }
 
-/** Of every shard of the process: a device has its sessions in one of them. */
+/** Joins the sessions of all shards of the process: a device has its sessions in one of them. */
 export function sessionsOfShards(shards: Pick<ByShard<ClientSessions>, "all">): ClientSessions {
   return {
     of: (device) => shards.all.flatMap((one) => one.of(device)),

@@ -22,11 +22,11 @@ export interface DeviceConnection {
   /** What it authenticated with; if the device's own changes, the connection is thrown out. */
   readonly username: string;
   readonly token: string;
-  /** The certificate that it proved itself with; null if none was asked for. */
+  /** The certificate that it authenticated with; null if none was asked for. */
   readonly certificate: ClientCertificate | null;
   /** Null until its CONNECT is on disk. */
   readonly state: SessionState | null;
-  /** `detail`: what its client is told instead of the usual text, where the protocol has a place for it. */
+  /** `detail`: text for its client instead of the usual one, where the protocol has a place for it. */
   end(reason: EndReason, detail?: string): void;
   /** Brings it up to what the platform subscribes the device to. */
   subscribeByPlatform(wanted: readonly PlatformSubscription[]): void;
@@ -44,7 +44,7 @@ export interface Connections {
   sendToAll(device: number, topic: string, payload: Uint8Array): boolean;
   /** Brings every session of the device up to what the platform subscribes it to. */
   subscribeByPlatform(device: number, wanted: readonly PlatformSubscription[]): void;
-  /** Throws out whoever no longer fits the device's row. */
+  /** Throws out connections that no longer fit the device's row. */
   check(device: number, entry: DeviceEntry | undefined): void;
   /** Ends all connections, some in each turn, so that closing thousands does not hold the loop. */
   endAll(reason: EndReason): Promise<void>;

@@ -9,7 +9,7 @@ export interface DirtySet {
 }
 
 export function createDirtySet(changes: Changes, registry: ReadonlyMap<number, DeviceSessions>): DirtySet {
-  /** Of a session that ends with its connection only its existence is worth saving. */
+  /** If a session ends with its connection, only its existence is worth saving. */
   const outlives = ({ expiry }: SessionState): boolean => expiry !== endsWithConnection;
   const isThere = (state: SessionState): boolean =>
     registry.get(state.device)?.sessions.get(state.clientID) === state;

@@ -15,7 +15,7 @@ export interface DownMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly properties: MessageProperties | null;
-  /** Of a command: record id of its control log. */
+  /** If the message is a command: record id of its control log. */
   readonly receipt: number | null;
 }
 
@@ -64,7 +64,7 @@ export function createDownlinkRecords(
   work: WorkBudget,
 ): DownlinkRecords {
   let open: Open | null = null;
-  /** Messages that wait, by tenant; the first of each waits for room. */
+  /** Messages that wait, by tenant; the first of each waits for the work budget. */
   const held = new Map<number, Open[]>();
 
   function close(): void {

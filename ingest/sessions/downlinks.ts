@@ -68,8 +68,8 @@ interface DownlinksDeps {
 }
 
 /**
- * Of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal with its
- * topic.
+ * Most bytes of a payload: a carried message, whose text JSON may make six times as long, fits a record of the journal
+ * with its topic.
  */
 const downlinkBytesMax = 640 * 1024;
 
@@ -160,7 +160,7 @@ function expiry(ttl: number): MessageProperties | null {
   return ttl === 0 ? null : { messageExpiryInterval: ttl };
 }
 
-/** Of every shard of the process. */
+/** Joins the downlinks of all shards of the process. */
 export function downlinksOfShards(
   shards: ByShard<SessionDownlinks>,
   directory: DownlinksDeps["directory"],

@@ -64,7 +64,7 @@ export interface Published {
   readonly retain: boolean;
   readonly properties: MessageProperties | null;
   readonly at: number;
-  /** Of a command: record id of its control log. */
+  /** If the message is a command: record id of its control log. */
   readonly receipt?: number | null;
 }
 

@@ -11,9 +11,9 @@ export interface HeldBytes {
   takeUp(deviceSessions: DeviceSessions): void;
   /** The opposite, for sessions that go on in another process: nothing of theirs counts any more. */
   letGo(deviceSessions: DeviceSessions): void;
-  /** Takes them for a message; false if the tenant's share has no room. */
+  /** Takes them for a message; false if the tenant's share is used up. */
   take(tenant: number, bytes: number): boolean;
-  /** For what is on record already; whether there is room was asked before. */
+  /** For what is on record already; the budget was checked before. */
   force(tenant: number, bytes: number): void;
   give(tenant: number, bytes: number): void;
   /** What the session itself takes has grown, or shrunk. */

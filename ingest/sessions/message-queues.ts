@@ -10,7 +10,7 @@ import { weightOfMessage } from "./weights.js";
 
 /** The messages that are held for clients, within the bounds: queues of sessions, and retained ones. */
 export interface MessageQueues {
-  /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: no room, counted. */
+  /** Gives a message of QoS 1 or 2 its packet id and hands it to the connection; false: the queue is full, counted. */
   queue(state: SessionState, message: SessionMessage, receipt?: number | null, settled?: Settled): boolean;
   /** PUBREC has come. */
   received(state: SessionState, messageID: number): void;
@@ -35,7 +35,7 @@ interface MessageQueuesDeps {
 
 export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
   const { changes, dirtySet, meter, held, outgoingMessagesMax } = deps;
-  /** Of what was retained last. */
+  /** The order number of the message that was retained last. */
   let order = 0;
 
   function queue(
@@ -45,7 +45,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
     settled?: Settled,
   ): boolean {
     if (state.isOver) return false;
-    // A message without room gets an id too: a replay under other bounds may take it, which must not move the ids that follow.
+    // A message for a full queue gets an id too: a replay under other bounds may take it, and must not shift later ids.
     const messageID = nextID(state);
     dirtySet.session(state);
     const bytes = weightOfMessage(message);

@@ -32,7 +32,7 @@ export interface SavedSessions {
   remake(fault: string): Promise<void>;
 }
 
-/** What a replay is told of, and asks, about single records. */
+/** A replay reports failed records here, and asks which records to skip. */
 export interface ReplayGuard {
   readonly onFailed: OnFailed;
   readonly narrow: StartIsolation;
@@ -40,7 +40,7 @@ export interface ReplayGuard {
 
 /**
  * Rebuilds the sessions from their snapshot and the journal after it, or from all that the journal keeps if the
- * snapshot cannot be read. A record that cannot be replayed is passed over, and the guard is told; one that has ended
+ * snapshot cannot be read. A record that cannot be replayed is skipped and reported to the guard; one that has ended
  * starts is not replayed.
  */
 export async function openSessions(

@@ -11,7 +11,7 @@ export interface PendingReceipts {
   begin(receipt: number): Copies;
   /** All of them, settled or not. */
   readonly known: ReadonlySet<number>;
-  /** Whatever was settled before anyone listened is told at once. */
+  /** The listener receives at once what was settled before. */
   listen(listener: ReceiptListener): void;
 }
 

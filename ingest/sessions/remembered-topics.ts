@@ -1,11 +1,11 @@
-/** Of all clients of the process together, and of one: bytes as they are held, rather too many than too few. */
+/** Bytes of all clients of the process together, and of one client. The estimate is rather too high than too low. */
 const topicsBytesMax = { ofAll: 32 * 1024 * 1024, ofOne: 16 * 1024 } as const;
-/** Of one client, forgotten all at once. */
+/** Topics of one client; beyond that all are forgotten at once. */
 const topicsMax = 32;
 /** An entry, and what it refers to. */
 const entryBytes = 192;
 
-/** What a client's subscriptions have found for topics, as long as there is room for it. */
+/** What a client's subscriptions have found for topics, as far as the budget allows. */
 export interface RememberedTopics<Found> {
   get(topic: string): Found | undefined;
   has(topic: string): boolean;

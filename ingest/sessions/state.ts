@@ -16,7 +16,7 @@ export interface SessionState {
   readonly session: number;
   /** Journal id of the connect record; 0 while nobody is connected. */
   connection: number;
-  /** Of the connection, or the last one: address, and seconds. */
+  /** Address and keep-alive seconds of the present or last connection. */
   ip: string;
   keepAlive: number;
   /** Microseconds since 1970; 0 while connected. */
@@ -52,7 +52,7 @@ export interface SessionMessage {
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly properties: MessageProperties | null;
-  /** Of the subscriptions that brought it. */
+  /** Identifiers of the subscriptions that brought it. */
   readonly identifiers: readonly number[];
   /** When it came in, microseconds since 1970: its expiry counts from there. */
   readonly at: number;
@@ -67,7 +67,7 @@ export interface Outgoing extends SessionMessage {
   received: boolean;
   /** The command that it is: record id of its control log. */
   readonly receipt: number | null;
-  /** Told what becomes of it. */
+  /** Receives the outcome of the message. */
   settled: Settled | undefined;
 }
 
@@ -121,7 +121,7 @@ export interface DeviceSessions {
   readonly sessions: Map<string, SessionState>;
   retained: ReadonlyMap<string, Retained>;
   retainedBytes: number;
-  /** Of connections that have ended, until their record is on disk. */
+  /** Wills of connections that have ended, until their record is on disk. */
   readonly wills: DueWill[];
 }
 

@@ -7,7 +7,7 @@ export interface Grant {
   /** The highest of theirs [MQTT-3.3.4-2]. */
   readonly qos: 0 | 1 | 2;
   readonly retainAsPublished: boolean;
-  /** Of all of them, ascending. */
+  /** Identifiers of all of them, ascending. */
   readonly identifiers: readonly number[];
 }
 

@@ -3,14 +3,14 @@ import type { PlatformPart } from "../messages/platform-subscriptions.js";
 
 /** What sessions hold costs so many bytes of memory, rather over- than underestimated. */
 
-/** Of a message: its objects, its place in a queue, and the buffer around its payload. */
+/** Bytes of a message: its objects, its place in a queue, and the buffer around its payload. */
 const messageBytes = 320;
 const propertiesBytes = 96;
 const userPropertyBytes = 112;
 const identifierBytes = 16;
-/** Of a topic filter: its entry, and its nodes of the trie. */
+/** Bytes of a topic filter: its entry, and its nodes of the trie. */
 const filterBytes = 480;
-/** Of the packet id of a QoS 2 message that is not released. */
+/** Bytes of the packet id of a QoS 2 message that is not released. */
 export const unreleasedBytes = 32;
 
 /** V8 holds a character in two bytes at most. */

@@ -11,12 +11,12 @@ export interface RecentIDs {
   add(id: string, value?: number): void;
 }
 
-/** Ids of a device that are remembered; fewer while its tenant has no room for more. */
+/** Ids of a device that are remembered; fewer while its tenant's share is used up. */
 export const recentIDsMax = 1000;
 const bytesEach = 10;
 const atFirst = 16;
 
-/** @param mayGrow whether there is room for so many more bytes, which are then taken */
+/** @param mayGrow takes this many more bytes of the budget; false if that is used up */
 export function createRecentIDs(mayGrow: (bytes: number) => boolean): RecentIDs {
   let hashes = new BigUint64Array(atFirst);
   let values = new Uint16Array(hashes.length);

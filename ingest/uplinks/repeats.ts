@@ -19,7 +19,7 @@ interface OwnedDevice {
   readonly tenant: number;
 }
 
-/** Whether there is room for so many more bytes, which are then taken. */
+/** Takes this many more bytes of the budget; false if that is used up. */
 type MayGrow = (bytes: number) => boolean;
 
 export interface RecentBatches {
@@ -70,7 +70,7 @@ async function* some(
   }
 }
 
-/** Reads ids back from the journal: what a kill leaves is what a client has been told, and no more. */
+/** Reads ids back from the journal: after a kill it has exactly what clients have had confirmed. */
 export function createRepeats(
   { history, readable, earlierEndedAt, now }: RepeatsDeps,
   bytesMax = readBytesMax,

@@ -14,8 +14,7 @@ export interface WorkBudget {
   /** Resolves when its turn has come and it has been taken. */
   room(tenant: number, cost: number): Promise<void>;
   /**
-   * Does work that is over with its turn: at once if it is light, else when there is room for it, in a turn of its
-   * own.
+   * Does work that ends within its turn: at once if it is light, else when the budget allows it, in a turn of its own.
    */
   run<T>(tenant: number, cost: number, work: () => T): Promise<T>;
 }
@@ -41,14 +40,14 @@ export function createWorkBudget(max = workMax): WorkBudget {
     return true;
   }
 
-  /** Whether a tenant that has nothing yet waits for room: nobody goes past it, or large work would wait for ever. */
+  /** Whether a tenant that has nothing yet waits for budget: nobody may pass it, or large work would wait for ever. */
   function isAskedFor(): boolean {
     for (const [tenant] of waiting.firsts()) if (shares.held(tenant) === 0) return true;
     return false;
   }
 
   /**
-   * Calls the first tenant whose work there is room for; it is then called after the others. False if there is none.
+   * Calls the first tenant whose work fits into the budget; it is then called after the others. False if there is none.
    */
   function callNext(): boolean {
     for (const [tenant, first] of waiting.firsts()) {
@@ -67,7 +66,7 @@ export function createWorkBudget(max = workMax): WorkBudget {
 
   function give(tenant: number, cost: number): void {
     shares.give(tenant, cost);
-    // Taken on behalf of those who are called: whoever has no more use for it gives it back.
+    // The budget is taken on behalf of the called work; a caller that no longer needs it gives it back.
     while (waiting.size > 0 && callNext());
   }
 

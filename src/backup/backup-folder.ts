@@ -164,7 +164,7 @@ export async function newestSoundBackup(dir: string): Promise<string | null> {
   return null;
 }
 
-/** Tells one version of a file from another; null for what is no file, or too large. */
+/** A text that identifies the version of a file; null for anything else than a file, or if it is too large. */
 async function fileVersion(path: string, bytesMax: number): Promise<string | null> {
   const found = await lstat(path, { bigint: true }).catch(() => null);
   if (found === null || !found.isFile() || found.size > BigInt(bytesMax)) return null;

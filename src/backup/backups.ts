@@ -50,7 +50,7 @@ const itself: Actor = { tenant: 1, userIntID: null, username: null };
 /** A clock that is set is noticed after this long at the latest. */
 const sleepMsMax = 60_000;
 
-/** Checks what only the disk, or a parser, can tell of the settings. @throws ConfigError */
+/** Checks the settings that need the disk or a parser for that. @throws ConfigError */
 export async function checkBackupSettings({ backup, dataDir }: Config): Promise<void> {
   if (backup === null) return;
   const problems: string[] = [];

@@ -10,7 +10,7 @@ import type { Journal } from "../../store/journal/journal.js";
 export interface LocalShard extends Pick<BrokerShard, "accept" | "registry" | "work"> {
   readonly number: number;
   readonly isFull: () => boolean;
-  /** Of a device: all that has come so far, once it is on the disk. */
+  /** Resolves with all that has come from a device so far, once it is on disk. */
   readonly takenBefore: (device: number) => Promise<Taken>;
   /** Aborted once the shard's journal is closed. */
   readonly closed: AbortSignal;

@@ -50,7 +50,7 @@ interface ShardQueueDeps {
 
 /** Read and checked in one turn of the loop at the other end. */
 const batchBytesMax = 256 * 1024;
-/** Of a message in a call, beside its texts. */
+/** Bytes of a message in a call, besides its texts. */
 const messageBytes = 200;
 const retryMs = 500;
 
@@ -118,7 +118,7 @@ export function createShardQueue(deps: ShardQueueDeps): ShardQueue {
         onRefused(first.message.device);
         await sleep(retryMs, signal);
       } catch (error) {
-        // Of what has failed nothing is to come later.
+        // A new ticket makes sure that nothing of the failed call is taken later.
         current = null;
         onTrouble(error);
         await sleep(retryMs, signal);

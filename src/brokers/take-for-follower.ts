@@ -19,10 +19,9 @@ import type {
 /** Takes messages of the broker on behalf of the node that follows it, which may be this one. */
 export interface FollowerCalls {
   /**
-   * Of `brokerBegin` a ticket for calls about the shard as it is open now: nothing comes any more of one with an earlier
-   * ticket. Of `brokerTake`, for each message whether it is taken, once those that are are on disk. Of `brokerTaken`,
-   * `messageKey` of what the shard has of a device, whichever shard it is of by now. Rejects where the shard is not
-   * here, or closes meanwhile: what had come may be kept.
+   * Answers `brokerBegin` with a ticket for calls about the shard as it is open now: calls with earlier tickets fail.
+   * Answers `brokerTake` with whether each message is taken, once those are on disk; `brokerTaken` with `messageKey` of
+   * each message of a device in the shard. Rejects if the shard is not here or closes: some may be kept then.
    */
   answer(call: FollowerCall): Promise<string | boolean[] | string[]>;
 }
@@ -46,7 +45,7 @@ interface OnItsWay {
 
 export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
   const { shards, directory, isSeated, now } = deps;
-  /** Of the last follower. */
+  /** The term of the last follower. */
   let term = 0;
   const tickets = new WeakMap<LocalShard, string>();
 
@@ -58,7 +57,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
 
   async function begin({ shard: number, term: own, owner }: BrokerBegin): Promise<string> {
     const shard = shardHere(number);
-    // Of a shard that has just come, this process may not know who follows the broker by now.
+    // If the shard has just come, this process may not know yet which process follows the broker.
     const isKnown = tickets.has(shard) || (await isSeated(owner));
     if (!isKnown || own < term) throw new Error("another process follows the broker");
     const ticket = randomUUID();

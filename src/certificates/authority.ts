@@ -139,7 +139,7 @@ async function makeAuthority(now: number): Promise<AuthorityPair> {
   const { publicKey, privateKey } = await makeKeyPair("ec", { namedCurve: "P-256" });
   const begin = wholeSeconds(now);
   const contents = {
-    // Clients that trust several deployments tell their authorities apart by name.
+    // Clients that trust several deployments distinguish their authorities by name.
     name: `Tidemark Authority ${randomBytes(4).toString("hex")}`,
     publicKey,
     notBefore: begin - clockSkewMs,

@@ -1,4 +1,4 @@
-/** Tells the other nodes of changes in the metadata, so that these hold everywhere once they are answered. */
+/** Notifies the other nodes of changes in the metadata, so that these hold everywhere once they are answered. */
 import type { Links } from "./links.js";
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Ends the links to and from a node that has gone silent. TCP gives up what is not acknowledged after a quarter of an hour
- * and more; whoever waits at such a link could meanwhile come again, by another node or to the one that has the shard by
- * then. So each second a byte goes to every node that there are links with, and comes back: one link for all of it.
+ * and more. A client that waits at such a link could instead come again, by another node or to the shard's new owner.
+ * So each second a byte goes to every node that there are links with, and comes back: one link for all of it.
  */
 import type { Socket } from "node:net";
 import { createYielder } from "../../store/lib/scheduling.js";
@@ -14,7 +14,7 @@ export interface LinkWatch {
 }
 
 interface LinkWatchDeps {
-  /** Opens a link at which the node says back what it is told. @throws Error whose cause is that of the system, if any */
+  /** Opens a link at which the node echoes every byte. @throws Error whose cause is that of the system, if any */
   readonly openEcho: (node: number) => Promise<Socket>;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly lookEveryMs?: number;

@@ -32,7 +32,7 @@ const connectTimeoutMs = 3000;
 /** Before the node itself closes a link that carries nothing. */
 const idleMs = 50_000;
 
-/** Links that carry one request after the other; one that is not there in time fails. `onOpen` is told of each. */
+/** Links that carry one request after the other; one that is not there in time fails. `onOpen` receives each. */
 function createAgent(options: ConnectionOptions, onOpen: (socket: TLSSocket) => void): Agent {
   const agent = new Agent({
     keepAlive: true,
@@ -142,7 +142,7 @@ function connected(socket: TLSSocket, { number, host, port }: ClusterNode): Prom
       socket.destroy();
       reject(new Error(`cannot reach node ${number} at ${host}:${port}: ${error.message}`, { cause: error }));
     };
-    // Stays: an error after the handshake is told by "close" as well.
+    // Stays: an error after the handshake is reported by "close" as well.
     socket.on("error", fail);
     socket.once("secureConnect", () => {
       clearTimeout(timer);

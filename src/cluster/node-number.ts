@@ -17,7 +17,7 @@ export async function takeOwnNumber(deps: NodeNumberDeps): Promise<void> {
   const { db, identity } = deps;
   for (;;) {
     const seen = await find(deps);
-    // Left by a process that was killed, or of one that is there: only time tells.
+    // The row is of a killed process or of a live one: only a live one renews it in time.
     if (seen !== null && seen.owner !== identity.owner) await watch(deps, seen);
     if (await takeNumber(db, identity, seen)) return;
   }

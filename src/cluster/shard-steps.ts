@@ -27,7 +27,7 @@ interface ShardHandlers {
   give(shard: number): Promise<void>;
   /** Closes the shard, which another node has taken. */
   lost(shard: number): Promise<void>;
-  /** The shard is free: others may be told to look. */
+  /** The shard is free: others may be notified. */
   freed?(shard: number): void;
 }
 

@@ -24,19 +24,19 @@ interface ShardsAheadDeps {
 
 interface Copying {
   readonly stop: AbortController;
-  /** Somebody waits for it: it is told when it is done. */
+  /** A caller waits for it: its end is logged as info. */
   isAsked: boolean;
   done: Promise<void>;
 }
 
 /** More are refused until one of them is done. */
 const atOnce = 2;
-/** For which whoever asks is left to wait. */
+/** Milliseconds for which a caller waits. */
 export const aheadWaitMs = 3000;
 
 export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): ShardsAhead {
   const running = new Map<number, Copying>();
-  /** Those that could not be copied the last time: it is told once. */
+  /** Those that could not be copied the last time: that is logged once. */
   const failing = new Set<number>();
   let isClosed = false;
 
@@ -49,7 +49,7 @@ export function createShardsAhead({ copy, monotonic, log }: ShardsAheadDeps): Sh
       const writeLog = copying.isAsked ? log.info : log.debug;
       writeLog("a shard is copied ahead", { shard, ms: Math.round(monotonic() - startedAt) });
     } catch (error) {
-      // Whoever opens it copies it then, and says why it cannot.
+      // The process that opens the shard copies it then, and reports a failure.
       if (!signal.aborted && !failing.has(shard)) {
         failing.add(shard);
         log.warn("cannot copy a shard ahead", { shard, error: asError(error) });

@@ -21,8 +21,8 @@ import { clientHeader, readClient, writeClient } from "./relayed-client.js";
  */
 export const clientsMax = 128;
 /**
- * After as many a link takes no more. The library ends a link whose streams are reset a thousand times in quick succession
- * (CVE-2023-44487), and whoever leaves rudely must not end the others.
+ * Clients after which a link takes no more. The library ends a link whose streams are reset a thousand times in quick
+ * succession (CVE-2023-44487), and clients that reset their connections must not end the others.
  */
 export const clientsEverMax = 500;
 /**
@@ -136,8 +136,8 @@ function sessionOver(socket: Socket, pingEveryMs: number): ClientHttp2Session {
 }
 
 /**
- * What came in one read stands in one piece of memory, whoever it is for: what waits here for one client, and is little of
- * that, is copied, or it would hold what came for others. `onOver` is told once nothing more comes, if nothing more can go
+ * One read puts the data of several clients into one piece of memory. A small part that waits here for one client is
+ * copied, or it would hold the data of others too. `onOver` is called once nothing more comes, if nothing more can go
  * out either.
  */
 function holdNoMoreThan(stream: Http2Stream, onOver?: () => void): void {

@@ -131,7 +131,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       };
       const settled = (acknowledged: boolean) => {
         confirm();
-        // Given up before it was kept: no queue had room for it, or no client accepts so large a packet.
+        // Given up before it was kept: all queues were full, or no client accepts so large a packet.
         if (!acknowledged) end(failed, false);
         else receipts.add({ id, groupLogIntID, publishStatus: confirmed });
       };

@@ -7,8 +7,8 @@ import type { ExternalBroker } from "./routing.js";
 type Entries = Pick<Directory, "peek" | "get">;
 
 /**
- * A command that reaches no session here goes through the broker, which tells whether anybody received it: the broker's
- * PUBACK is the receipt. Nothing waits here for a broker that is down.
+ * A command that reaches no session here goes through the broker, which reports whether anybody received it: the
+ * broker's PUBACK is the receipt. Nothing waits here for a broker that is down.
  */
 export function throughBroker(
   downlinks: SessionDownlinks,

@@ -4,7 +4,7 @@ import type { DashboardDocument, Panel } from "./document.js";
 export type SharedPanel = Exclude<Panel, { readonly type: "command" }>;
 export type SharedDocument = Omit<DashboardDocument, "panels"> & { readonly panels: SharedPanel[] };
 
-/** Whoever has a token sends no commands, and does not see which there are. */
+/** A visitor with a token sends no commands, and does not see which there are. */
 export function sharedDocument(document: DashboardDocument): SharedDocument {
   return {
     ...document,

@@ -34,7 +34,7 @@ const aggregates = [
 ] as const;
 const lanes = 8;
 
-/** `suffix` tells the products of one run from those of another. */
+/** `suffix` distinguishes the products of one run from those of another. */
 export async function makeProducts(
   client: DemoClient,
   kinds: readonly ProductKind[],

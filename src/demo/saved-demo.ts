@@ -51,7 +51,7 @@ async function formatLogin({ own }: DemoService): Promise<string> {
 const answerWithinMs = 10_000;
 const pollMs = 50;
 
-/** Tells a pump to give more, and waits until it says that it does. */
+/** Commands a pump to give more, and waits until it confirms that. */
 async function answeredCommand(client: DemoClient, { products, devices }: LiveFleet): Promise<string> {
   const [, , pumps] = products;
   const device = devices.find(({ prefix }) => prefix === pumps?.kind.prefix);

@@ -1,6 +1,6 @@
 /**
- * Plays a fleet whose devices are told on standard input: each sends what it measures every few seconds and does what
- * commands say. It ends by itself once the service has been away for a minute.
+ * Simulates a fleet whose devices are listed on standard input: each sends what it measures every few seconds and
+ * follows commands. It ends by itself once the service has been away for a minute.
  */
 import { text } from "node:stream/consumers";
 import type { Simulation } from "./live-fleet.js";

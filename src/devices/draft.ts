@@ -118,7 +118,7 @@ export async function checkDraft(
 }
 
 /**
- * Checks, then stores. If the store finds that a linked record is gone by then, a second check tells which.
+ * Checks, then stores. If the store then finds that a linked record is gone, a second check finds out which.
  * @throws ApiError PARAMETER_INVALID, StoreError CONFLICT
  */
 export async function storeChecked<T>(check: () => Promise<unknown>, store: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import type { NewDevice } from "../../store/metadata/devices/devices.js";
 import type { Device } from "../../store/metadata/devices/record.js";
 
-/** Variant B's deviceType, which tells gateways from devices, and how each code is stored. */
+/** Variant B's deviceType, which distinguishes gateways from devices, and how each code is stored. */
 export const typesB = { terminal: 0, gateway: 1, smartphone: 2 } as const;
 export type DeviceTypeB = (typeof typesB)[keyof typeof typesB];
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** How many connections of each kind the process's limit of open files has room for. */
+/** How many connections of each kind the process's limit of open files allows. */
 interface ConnectionLimits {
   readonly http: number;
   readonly mqtt: number;
@@ -28,7 +28,7 @@ export function connectionLimits(
   return { http, mqtt: Math.max(1, Math.min(most.mqtt, left - http)) };
 }
 
-/** This process's limit of open files; null if the system does not tell one, or has none. */
+/** This process's limit of open files; null if the system does not show one, or has none. */
 export function openFilesMax(): number | null {
   try {
     return limitIn(readFileSync("/proc/self/limits", "latin1"));

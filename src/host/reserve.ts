@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Logger } from "../observability/log.js";
 
 /**
- * A file that reserves space for a start on a full disk, because databases cannot even be read without room
+ * A file that reserves space for a start on a full disk, because databases cannot even be read without space
  * for their shared memory. Such a start gives it up; it is made again once there is space.
  */
 const reserveBytes = 8 * 2 ** 20;

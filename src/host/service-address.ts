@@ -20,7 +20,7 @@ export async function findService(config: Config): Promise<ServiceAddress | null
   return { http, authorization: `Bearer ${key ?? ""}` };
 }
 
-/** Null if no address is written or the file is damaged: the data folder's lock then tells who holds it. */
+/** Null if no address is written or the file is damaged: the data folder's lock then names its owner. */
 async function runningAddress(path: string): Promise<string | null> {
   try {
     const { http } = JSON.parse(await readFile(path, "utf8")) as { http?: unknown };

@@ -104,7 +104,7 @@ const extendedByMs = 15 * 60_000;
 /** Failed API keys are counted by address alone, whatever key they name. */
 const anyKey = "";
 
-/** Tells whether the secret of an API key is right, and slows down guessing by address. */
+/** Verifies secrets of API keys, and slows down guessing by address. */
 function createKeySecrets(monotonic: () => number, secrets: SlowSecrets) {
   const guesses = createGuessBackOff(monotonic, freePasswordFailures);
   return {

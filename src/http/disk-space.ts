@@ -11,7 +11,7 @@ export interface DiskSpace {
   claim(tenant: number, file: string): DiskClaim;
   /** Counts an existing file, whatever its size. */
   adopt(tenant: number, file: string): Promise<void>;
-  /** Checks the space for writes outside the folder. @throws StoreError UNAVAILABLE while there is no room */
+  /** Checks the space for writes outside the folder. @throws StoreError UNAVAILABLE while there is none */
   check(): Promise<void>;
   /** Removes the file, and gives its space back. */
   remove(file: string): Promise<void>;
@@ -127,7 +127,7 @@ export function createDiskSpace(dir: string, spare: () => Promise<number>): Disk
   };
 }
 
-/** Ends the stream with an error if the tenant's share, or the disk, has no more room. */
+/** Ends the stream with an error if the tenant's share, or the disk, is full. */
 export function guardClaim(guardedClaim: DiskClaim): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {

@@ -1,4 +1,4 @@
-/** The frame around every handler: authentication, validation, room for the answer, errors, headers and the log. */
+/** The frame around every handler: authentication, validation, response budget, errors, headers and the log. */
 import type { z } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import type { Share } from "../../store/metadata/dashboards/shares.js";
@@ -36,7 +36,7 @@ interface FrameDeps {
   /** The deployment's variant; a request may ask for the other. */
   readonly variant: Variant;
   readonly writingOf: (headers: Headers) => Writing;
-  /** Room for all answers to callers. */
+  /** The budget of all answers to callers. */
   readonly room: ResponseBudget;
   /** Calls `then` once the answer has been sent, or nobody waits for it any more. */
   readonly onSent: (context: Context, then: () => void) => void;
@@ -195,7 +195,7 @@ async function answerTo(
     hold.end();
     if (!(error instanceof RemoteShard)) throw error;
     return deps.askNode(context, error.node, json).catch((failure: unknown) => {
-      // What only reads may be asked for again (RFC 9110 §9.2.2), of whoever has it by now.
+      // A read may be repeated (RFC 9110 §9.2.2), at the shard's present owner.
       if (!(failure instanceof OwnerLost) || method !== "get" || isAgain) throw failure;
       return answerTo(asker, call, upload, true);
     });
@@ -217,8 +217,8 @@ async function oncePlaced<T>(
 }
 
 /**
- * The answer, once there is room for the bytes that it holds; writes already made are reported in any case. @throws
- * ApiError TOO_MANY_REQUESTS
+ * The answer, once its bytes are reserved; writes already made are reported in any case. @throws ApiError
+ * TOO_MANY_REQUESTS
  */
 async function counted(
   answer: RouteAnswer,
@@ -284,7 +284,7 @@ async function identify(
   return caller;
 }
 
-/** What the caller shows. A cookie alone, which a browser sends whoever asks, changes nothing from another site. */
+/** What the caller shows. A cookie alone, which browsers send also for other sites, allows them no change. */
 function readAuthorization(context: Context, { cookies, isSecure }: FrameDeps): string | undefined {
   const { req } = context;
   const shown = req.header("authorization");

@@ -1,6 +1,6 @@
 /**
  * A budget for the bytes that all responses in progress hold, shared by tenants, so that a client that does not read
- * its answer leaves room for others. Small responses are counted, and never wait.
+ * its answer does not block others. Small responses are counted, and never wait.
  */
 import type { Meter } from "../../ingest/meter.js";
 import { withDeadline } from "../../store/lib/abortable.js";
@@ -13,15 +13,15 @@ export interface Reservation {
   /** Bytes counted for the answer. */
   readonly bytes: number;
   /**
-   * Asks for this many more bytes; resolves when there is room for them. @throws ApiError TOO_MANY_REQUESTS if too much
+   * Asks for this many more bytes; resolves when they are reserved. @throws ApiError TOO_MANY_REQUESTS if too much
    * waits already, or for too long
    */
   take(bytes: number): Promise<void>;
-  /** The same, whether or not there is room: work already done must be reported. */
+  /** The same, whether or not the budget allows it: work already done must be reported. */
   force(bytes: number): void;
   /**
    * Makes the answer in its turn: so few are made at once that the data read for them stays small. While one waits for
-   * room, others are made.
+   * its bytes, others are made.
    */
   make<T>(kind: Making, work: () => Promise<T> | T): Promise<T>;
   /** Gives back this many of its bytes, which have been sent, or as many as there are. */
@@ -39,7 +39,7 @@ export type Making = "rows" | "series" | "outside";
 export interface ResponseBudget {
   /** @param signal called only if something has to wait */
   open(tenant: number, signal: () => AbortSignal): Reservation;
-  /** Takes bytes for an answer to a device; returns what gives them back, or null if there is no room now. */
+  /** Takes bytes for an answer to a device; returns what gives them back, or null if the budget is used up. */
   takeNow(tenant: number, bytes: number): (() => void) | null;
 }
 
@@ -47,14 +47,14 @@ export interface ResponseBudget {
 export const smallAnswerBytes = 16 * 1024;
 /** Answers made at once: each reads a page, or pieces of series, before its size is known. */
 const madeAtOnce = 16;
-/** The part of the budget that answers may hold in addition, already made and waiting for room. */
+/** The part of the budget that answers may hold in addition, already made and waiting for their bytes. */
 const waitingPart = 1 / 4;
 const usualWaitMs = 5000;
 const retryAfter = { "Retry-After": "5" };
 
 /**
  * @param bytesMax the most that answers may hold together; one tenant alone gets seven eighths of it
- * @param waitMs how long an answer may wait for room
+ * @param waitMs how long an answer may wait for its bytes
  */
 export function createResponseBudget(
   bytesMax: number,
@@ -120,7 +120,7 @@ interface SharedBudget {
   readonly turns: Readonly<Record<Exclude<Making, "outside">, Semaphore<number>>>;
   /** Reports to the meter how much is held now. */
   measure(): void;
-  /** Waits a while for room, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
+  /** Waits a while for its bytes, with an answer that is already made. @throws ApiError TOO_MANY_REQUESTS */
   wait(tenant: number, bytes: number, signal: AbortSignal): Promise<void>;
 }
 

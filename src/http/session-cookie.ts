@@ -24,7 +24,7 @@ const tokenCharactersMax = 128;
 
 /**
  * The cookie's name carries the deployment, because cookies are of a host, whatever the port.
- * @param deployment what tells this deployment from others on the same host; only its digest is shown
+ * @param deployment identifies this deployment among others on the same host; only its digest is shown
  */
 export function createSessionCookies(deployment: string): SessionCookies {
   const name = `tidemark-${createHash("sha256").update(deployment).digest("hex").slice(0, 8)}`;

@@ -68,7 +68,7 @@ export async function receiveFile(body: RequestBody, upload: Upload): Promise<vo
 }
 
 /**
- * Closes the file of a form that ends early: the form does not tell the file, which may still be about to be
+ * Closes the file of a form that ends early: the form does not notify the file, which may still be about to be
  * opened.
  */
 async function close(file: WriteStream | null): Promise<void> {

@@ -27,7 +27,7 @@ export const requestLine = z.discriminatedUnion("line", [
     devices: z.array(z.string()).readonly(),
   }),
   z.strictObject({ line: z.literal("leave"), want: whole }),
-  // From here on events are told, after the one that was told last.
+  // From here on events are sent, beginning after the last one that was received.
   z.strictObject({ line: z.literal("begin"), after: place.nullable() }),
   z.strictObject({ line: z.literal("sync"), sync: whole }),
 ]);

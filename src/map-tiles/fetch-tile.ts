@@ -63,7 +63,7 @@ async function read(response: Response): Promise<TileAnswer> {
     if (!isTileType(type)) throw new TileFault(`it answered ${shortened(type)} in place of an image`, "tile");
     return { tile: { bytes: await readBytes(response.body), type }, freshMs };
   } finally {
-    // What has not been read lets go of its connection.
+    // A body that is not read would keep its connection.
     if (!response.bodyUsed) await response.body?.cancel();
   }
 }

@@ -82,7 +82,7 @@ async function findGroupPlaces(
 
 type Counted = GroupPlace & { readonly part: number; readonly count: number };
 
-/** Chooses the part of each group that has room; beyond `room` alerts are counted only. */
+/** Chooses the part of each group that is not full; beyond `capacity` alerts are only counted. */
 async function fill(
   db: Db,
   wanted: readonly Wanted[],

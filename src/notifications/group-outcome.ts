@@ -57,7 +57,7 @@ export function decide(state: GroupState, now: number): Decision {
   const looks = [
     wantsToSpeak && !speaks ? Math.min(mutedUntil ?? now, now + lookAgainMs) : null,
     held.length > 0 ? now + lookAgainMs : null,
-    // Kept for its interval, so that an alert that comes and goes is not told each time.
+    // Kept for its interval, so that an alert that comes and goes is not sent each time.
     isEmpty ? intervalEnd(after) : nextLook(repeatAt(after), now),
   ].filter((at) => at !== null);
   return {

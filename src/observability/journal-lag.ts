@@ -12,7 +12,7 @@ interface JournalLagSources {
   readonly monotonic: () => number;
 }
 
-/** Commits that are told apart: of more, neighbours count as one, of the earlier one's time. */
+/** Commits that are counted separately; if there are more, neighbours count as one, with the earlier one's time. */
 const spansMax = 64;
 /** Commits of so short a time count as one, while little is behind. */
 const spanMsMin = 10;

@@ -1,4 +1,4 @@
-/** A measure that tells of the last while, whoever reads it and however often. */
+/** A measure of recent time that any number of readers may read at any time. */
 interface WindowPair<Measure> {
   /** Takes what is measured into both windows. */
   readonly both: readonly [Measure, Measure];

@@ -1,4 +1,4 @@
-/** Shared parts of answers with points: the queries by device, columns of times, and room for the bytes held. */
+/** Shared parts of answers with points: the queries by device, columns of times, and the budget of the bytes held. */
 import { answerValuesMax } from "../../query/metrics.js";
 import type { DeviceRef } from "../../store/metadata/devices/lookup.js";
 import type { ProductModel } from "../devices/catalog.js";
@@ -47,7 +47,7 @@ const bytesOfValue = 16;
 export type QueryBudget = (values: number, textBytes: number) => Promise<void>;
 
 /**
- * Counts the values of an answer and the bytes of its texts, and waits for room for them.
+ * Counts the values of an answer and the bytes of its texts, and waits until they are reserved.
  * @throws ApiError PARAMETER_INVALID once they are too many, TOO_MANY_REQUESTS
  */
 export function createBudget(hold: Reservation | null): QueryBudget {

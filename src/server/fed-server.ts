@@ -12,7 +12,7 @@ export function createFedServer(limits: {
   return createServer({
     ...limits,
     requireHostHeader: false,
-    // Whoever has accepted a connection checks how long each part of a request takes.
+    // The server that has accepted the connection checks how long each part of a request takes.
     headersTimeout: 0,
     requestTimeout: 0,
   });

@@ -39,7 +39,7 @@ interface HttpConnectionDeps {
   readonly monotonic: () => number;
   /** Where the bytes that wait here are counted. */
   readonly requests: RequestBudget;
-  /** Called when the connection ends for lack of that room. */
+  /** Called when the connection ends because that budget is used up. */
   readonly onUnheld: () => void;
   /** Called when a caller of this tenant has shown a right credential. */
   readonly onProven: (connection: HttpConnection, tenant: number) => void;
@@ -125,7 +125,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   /** When a byte of the answer last left, or the answer began to wait; null while none waits. */
   #unsentSince: number | null = null;
 
-  /** @param client what the handshake of a TLS connection told */
+  /** @param client address and certificate from the handshake of a TLS connection */
   constructor(socket: Socket, deps: HttpConnectionDeps, client?: Pick<HttpPeer, "address" | "certificate">) {
     // Only one piece at a time is with the parser.
     super({ readableHighWaterMark: 1, decodeStrings: false });
@@ -224,7 +224,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
     if ("tenant" in this.#holder && this.#holder.tenant === tenant) return;
     const holder = { tenant };
     const reservation = this.#deps.requests.open(holder);
-    // If the tenant's share has no room, the bytes stay counted where they are.
+    // If the tenant's share is used up, the bytes stay counted where they are.
     if (!reservation.resize(this.#reservation.amount)) return;
     this.#reservation.release();
     this.#holder = holder;

@@ -46,7 +46,7 @@ function createRelayedPeer(client: RelayedClient, request: IncomingMessage, prov
   return { ...client, isRelayed: true, connection: request, prove: proved };
 }
 
-/** The node that the client has come to is told at once: it waits longer for a client that is known. */
+/** Reports to the client's node at once that the client is authenticated: it waits longer for a known client. */
 function reportAuthenticated(response: ServerResponse): void {
   if (!response.headersSent && !response.destroyed) response.writeProcessing();
 }

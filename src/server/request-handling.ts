@@ -27,7 +27,7 @@ interface RequestHandlingDeps {
 }
 
 export interface RequestHandling {
-  /** Answers it in its client's turn. `peer`: what it is told of the connection. */
+  /** Answers it in its client's turn. `peer`: facts about the connection. */
   handle(request: IncomingMessage, response: ServerResponse, client: Client, peer?: HttpPeer): void;
   /** Does the work in the client's turn. */
   inTurn(request: IncomingMessage, response: ServerResponse, client: Client, work: () => void): void;

@@ -84,7 +84,7 @@ interface EndpointsDeps {
   readonly clock: Clock;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
-  /** Takes room for an answer to a device. */
+  /** Reserves the bytes of an answer to a device. */
   readonly takeAnswerRoom: HttpContext["takeAnswerRoom"];
   /** The node that has a shard; null: none. */
   readonly holderOf: (shard: number) => number | null;

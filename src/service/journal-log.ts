@@ -22,8 +22,8 @@ import type { Logger } from "../observability/log.js";
 /** Takes the logs of single shards. */
 export interface JournalLogs {
   /**
-   * Takes the shard's log from whoever had it; its copy is in `dir`. `onEnded` is called once if it takes nothing more for
-   * good; `signal` ends the taking early. @throws ConfigError, StoreError UNAVAILABLE
+   * Takes the shard's log from its former owner; its copy is in `dir`. `onEnded` is called once if it takes nothing
+   * more for good; `signal` ends the taking early. @throws ConfigError, StoreError UNAVAILABLE
    */
   keep(
     shard: number,
@@ -50,7 +50,7 @@ interface LogsDeps {
 /** Ten thousand messages; more would not be faster, and is what each broker holds in memory at once. */
 const frameBytesMax = 1 << 20;
 const replicas = 3;
-/** After which the reason is told why nothing is kept; the append itself is tried on. */
+/** After this time the reason is logged why nothing is kept; the append itself is retried further. */
 const appendTimeMs = 3000;
 const clientID = "tidemark";
 
@@ -135,7 +135,7 @@ async function readSecurity({ security: { tls, sasl }, caPath }: JournalSettings
 
 /** What is wrong with the topic is wrong with the setting; what is away may come back. */
 function refuseUnfit(error: unknown): never {
-  // What is not there now may be let go by another process this moment.
+  // These may pass: another process may be releasing the log at this moment.
   const passes: readonly string[] = ["UNAVAILABLE", "NOT_FOUND"];
   const isSetting = error instanceof StoreError && !passes.includes(error.code);
   throw isSetting ? new ConfigError([`JOURNAL_URL: ${error.message}`]) : asError(error);

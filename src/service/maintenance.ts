@@ -52,7 +52,7 @@ interface MaintenanceDeps {
   /** Compares the time zone rules of this process with those of the others. */
   readonly compareZones: () => Promise<void>;
   readonly retentionClock: Pick<RetentionClock, "now" | "trusted">;
-  /** Moves on what is told of the last while. */
+  /** Advances the windows of measures over recent time. */
   readonly tick: () => void;
   readonly log: Logger;
   readonly now: () => number;

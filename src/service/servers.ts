@@ -142,7 +142,7 @@ export async function openServers(deps: ServersDeps): Promise<Servers> {
       webSockets.endAll();
       await listeners.close();
       await http.closed();
-      // What clients of other nodes were told last goes out at the end of the turn.
+      // The last messages to clients of other nodes go out at the end of the turn.
       await nextTurn();
       await cluster?.close();
       endpoints.cluster?.close();

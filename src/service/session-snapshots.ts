@@ -79,7 +79,7 @@ export function createSessionSnapshots(deps: SessionSnapshotsDeps): SessionSnaps
   let faults = 0;
 
   function appendIf(isWorthIt: () => boolean, signal: AbortSignal): Promise<void> {
-    // What is asked for before the file proves damaged may be a copy of that.
+    // A snapshot that begins before the damage is found may be a copy of the damaged file.
     const before = faults;
     return runExclusive(async () => {
       if (!isWorthIt()) return;

@@ -272,7 +272,7 @@ async function openSavedSessions(
   return { store, saved, snapshots, earlier };
 }
 
-/** What the journal has let go while another machine had it is in its newest snapshot, and much of what it has not. */
+/** The newest snapshot has what the journal has released while another machine had it, and much of the rest. */
 async function restoreIfBehind(
   { number }: ShardPlace,
   { damage, log }: ShardDeps,

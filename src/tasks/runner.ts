@@ -20,7 +20,7 @@ import type { TaskKind } from "./task-kind.js";
 export interface Tasks {
   /** Starts a task in the background and returns its id. @throws ApiError RESOURCE_LIMITED */
   start(actor: Actor, kind: string, input: object): Promise<string>;
-  /** Queues a task that the schedules have stored; they check `room` first. */
+  /** Queues a task that the schedules have stored; they check the capacity (`room`) first. */
   adopt(task: Task): void;
   /** How many tasks may be adopted now so that callers still find a place. */
   readonly room: number;

@@ -4,7 +4,7 @@ import type { ViewContext } from "./context.js";
 
 export type EventRow = LogRow<MessageRecord>;
 
-/** A journal record with what the metadata tell of its device; null if that is gone. */
+/** A journal record with the metadata of its device; null if that is gone. */
 export interface LogRow<Row extends JournalRecord> {
   readonly record: Row;
   readonly deviceID: string | null;

@@ -1,6 +1,6 @@
 /**
- * A queue of works by fairness key: keys take turns, and the works of one key go in the order of arrival. A key that was
- * served goes to the end, so that one with hundreds of works delays only itself.
+ * A queue of works by fairness key: keys take turns, and the works of one key go in the order of arrival. A key that
+ * was served goes to the end, so that one with hundreds of works delays only itself.
  */
 interface RoundRobin<FairnessKey, Work extends object> {
   /** Adds a work after the key's others. Each work is there only once. */

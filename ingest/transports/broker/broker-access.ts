@@ -8,7 +8,7 @@ import { isTopicFilter, isTopicName } from "../../messages/topics.js";
 import { mayPublish, maySubscribe } from "../../policies.js";
 import { ownFilter, sharedFilter, topicBranches } from "./topics.js";
 
-/** A client that wants to connect to the external broker, as the broker tells of it. */
+/** A client that wants to connect to the external broker, as the broker describes it. */
 interface BrokerClient {
   readonly username: string;
   /** Empty if it gave none. */
@@ -16,7 +16,7 @@ interface BrokerClient {
   readonly clientID: string;
   /** Its address, which back-off counts by. */
   readonly address: string;
-  /** Common name of the certificate that it has proved to hold, if there is one. */
+  /** Common name of the certificate that it has authenticated with, if there is one. */
   readonly commonName: string | null;
 }
 
@@ -58,7 +58,7 @@ interface BrokerAccessDeps {
 export function createBrokerAccess(deps: BrokerAccessDeps): BrokerAccess {
   const { directory, guessesOf, denials, own, now } = deps;
 
-  /** An unknown certificate fits no device: it proves nothing and does no harm. */
+  /** An unknown certificate fits no device: it authenticates nobody and does no harm. */
   async function findCertificate(commonName: string | null): Promise<ClientCertificate | null> {
     if (commonName === null) return null;
     return (await deps.certificate(commonName)) ?? null;

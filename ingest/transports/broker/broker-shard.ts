@@ -8,7 +8,7 @@ import type { WorkBudget } from "../../uplinks/work-budget.js";
 export interface BrokerShard {
   readonly accept: Pick<Accept, "uplink">;
   readonly registry: Pick<SessionRegistry, "publish" | "publishCost">;
-  /** Of the work that messages bring about. */
+  /** The budget of the work that messages bring about. */
   readonly work: Pick<WorkBudget, "room" | "give">;
   /** What an earlier run had taken of a device; null: the shard itself looks, before it keeps what is sent again. */
   readonly takenBefore: ((device: number) => Promise<Taken>) | null;

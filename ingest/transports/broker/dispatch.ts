@@ -86,7 +86,7 @@ export function createDispatch(
       if (to !== null && redeliveries.needsHistory(received.delivery, to)) {
         await patiently(() => redeliveries.readHistory(to));
       }
-      // Of a connection that has gone meanwhile: the broker sends it again.
+      // If its connection has ended since, the broker sends it again.
       if (received.acks.isOver) return;
       if (to === null) return intake.ofNobody(received);
       const cost = publishCost(to, named.topic);

@@ -12,7 +12,7 @@ export interface InboundDeps extends IntakeDeps, DispatchDeps {
   readonly isFull: () => boolean;
   /** There are acknowledgements to flush, soon. */
   readonly onAnswer: () => void;
-  /** What waited has been taken: there may be room again. */
+  /** Waiting messages have been taken: reading may go on. */
   readonly onRoom: () => void;
   /** A fault of ours, which one message has paid for. */
   readonly onFault: (error: unknown) => void;
@@ -22,7 +22,7 @@ interface Inbound {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(link: BrokerLink, resumed: boolean): void;
   take(delivery: BrokerDelivery): void;
-  /** Takes nothing more: what waits is sent again to whoever connects next. */
+  /** Takes nothing more: the broker sends waiting messages again to the next connection. */
   end(): void;
   /** Whether reading must wait. */
   readonly isFull: boolean;

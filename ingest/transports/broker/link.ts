@@ -30,7 +30,7 @@ import {
 import { type SilenceWatch, watchSilence } from "./silence.js";
 import { ownFilter, sharedFilter } from "./topics.js";
 
-/** What a connection to the broker tells its owner. */
+/** Events of a connection to the broker. */
 interface LinkEvents {
   /** CONNACK: messages may follow at once. */
   accepted(link: BrokerLink, accepted: Accepted): void;

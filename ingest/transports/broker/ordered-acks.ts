@@ -47,7 +47,7 @@ export class OrderedAcks {
   #acknowledgeReady(): void {
     for (let one = this.#waiting[this.#first]; one?.isReady; one = this.#waiting[++this.#first])
       this.#acknowledge(one.messageID);
-    // A flow of messages never has none that waits: what is over is let go now and then.
+    // A steady flow of messages never leaves the list empty, so acknowledged ones are released now and then.
     if (this.#first * 2 < this.#waiting.length) return;
     this.#waiting = this.#waiting.slice(this.#first);
     this.#first = 0;

@@ -106,7 +106,7 @@ export function createOutbound({ now, onSent, onFault }: OutboundDeps): Outbound
     return Math.min(ttl, Math.ceil((expiresAt - now()) / 1000));
   }
 
-  /** Sends what the broker has room for. */
+  /** Sends as many as the broker takes at once. */
   function sendMore(): void {
     if (current === null) return;
     for (const one of outgoing.values()) {

@@ -23,14 +23,14 @@ interface Trace {
   keep(): void;
 }
 
-/** Tells messages that the broker sends again from new ones, whether this run or the one before has taken them. */
+/** Distinguishes messages that the broker sends again from new ones, also those that the run before has taken. */
 export interface Redeliveries {
   /** A connection begins; `resumed`: the broker goes on with what it had open. */
   begin(resumed: boolean): void;
   /** Whether what an earlier run had taken of the device must be read before the message can be judged. */
   needsHistory(delivery: BrokerDelivery, to: Addressee): boolean;
   readHistory(to: Addressee): Promise<void>;
-  /** To be told of each message before it is taken. */
+  /** Must be called with each message before it is taken. */
   note(delivery: BrokerDelivery): void;
   /** The trace of a message that is sent again; null if it is new. `topic` is that of the device. */
   find(delivery: BrokerDelivery, device: DeviceEntry, topic: string): Trace | null;
@@ -151,7 +151,7 @@ const recordsMax = 2 * openMax;
 /**
  * What an earlier run had taken of a device through the broker and may not have acknowledged: at most its last
  * `openMax` messages, received within 60 s before the last of them. The latest of each id counts. Other
- * transports may have gone on for long: neither their records nor the end of the run tell when the broker was there.
+ * transports may have gone on for long: neither their records nor the end of the run show when the broker was there.
  */
 export async function takenByEarlierRun(
   history: DeviceHistory,

@@ -2,7 +2,7 @@ import type { ClientCertificate } from "../../access/credentials.js";
 
 /** The connection of a request, as far as its transport matters. */
 export interface HttpPeer {
-  /** Of the socket, canonical. */
+  /** Address of the socket, canonical. */
   readonly address: string;
   /** Another node of the cluster passes its requests on: they go no further. */
   readonly isRelayed: boolean;

@@ -52,7 +52,7 @@ export interface HttpContext extends SharedClientsContext {
   /** Reads a time without an offset: by the deployment's time zone. */
   readonly local: LocalTime;
   readonly directory: Pick<Directory, "below" | "get">;
-  /** Takes room for an answer of a tenant, which is given back by what it returns; null: there is none now. */
+  /** Reserves bytes for an answer of a tenant; returns what releases them; null: the budget is used up now. */
   takeAnswerRoom(tenant: number, bytes: number): (() => void) | null;
   readonly onFault: (error: Error) => void;
 }

@@ -12,7 +12,7 @@ export interface IncomingSocket {
   readonly isRelayed: boolean;
   /** Why it has not come to MQTT, if it closes before that. */
   failure: HandshakeFailure;
-  /** A proxy has told whose connection it is. */
+  /** A proxy has sent the address of the client. */
   setAddress(address: string): void;
   /** The layers below MQTT are done. */
   attach(connection: AttachedConnection): void;

@@ -9,9 +9,9 @@ type ProxyHeader = "none" | "more" | "bad" | { readonly length: number; readonly
 
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const word = Buffer.from("PROXY ", "latin1");
-/** Of version 1, with its CR and LF. */
+/** Longest header of version 1, with its CR and LF. */
 const lineBytesMax = 107;
-/** Of version 2, after its fixed part: addresses, and what the proxy adds of itself. */
+/** Most bytes of a header of version 2 after its fixed part: addresses, and what the proxy adds. */
 const tailBytesMax = 4096;
 const fixedBytes = 16;
 

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import type { Reservation } from "../../../store/lib/reservation.js";
 import type { ClientCertificate } from "../../access/credentials.js";
 
-/** What the other process is told of a client that it does not see itself. */
+/** Facts for the other process about a client that it does not see itself. */
 export interface RelayedClient {
   /** Canonical. */
   readonly address: string;
@@ -31,14 +31,14 @@ export interface Forwarded {
 interface Keeper {
   /** Null: none does now; it cannot be reached. */
   readonly node: number | null;
-  /** Of the device. */
+  /** The tenant of the device. */
   readonly tenant: number;
 }
 
 /** A way for one request, and for what it is upgraded to. */
 export interface UpgradeLink {
   readonly link: Socket;
-  /** Tell the node of the client. */
+  /** Headers that describe the client to the node. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -92,7 +92,7 @@ export function alone(piece: Buffer): Buffer {
   return copy;
 }
 
-/** What it was still to be told goes out; what it says is nobody's any more. */
+/** Ends the stream: pending data still goes out, and what comes in is discarded. */
 export function part(stream: Duplex): void {
   if (stream.destroyed) return;
   stream.resume();

@@ -23,7 +23,7 @@ const aeadSuites = [
   ...["ECDHE-ECDSA-AES128-CCM", "ECDHE-ECDSA-AES256-CCM"],
 ];
 
-/** What a TLS listener proves itself with, and whom it believes; texts are PEM. */
+/** The certificates of a TLS listener, and the authorities that it trusts; texts are PEM. */
 export interface TlsIdentity {
   /** The server's certificates, each with those between it and its root; of several, one of each kind of key. */
   readonly certificates: readonly { readonly cert: string; readonly key: string }[];
@@ -123,7 +123,7 @@ export function createTlsLayer(
     try {
       if (asks) certificate = readClientCertificate(socket);
     } catch {
-      // A certificate that OpenSSL takes and Node cannot read proves nothing.
+      // A certificate that OpenSSL takes and Node cannot read authenticates nobody.
     }
     if (certificates === "required" && certificate === null) {
       handshake.incoming.failure = "certificate";
@@ -209,7 +209,7 @@ function demands(asks: boolean): TlsOptions {
 }
 
 /**
- * Node does not tell which socket a TLS socket runs over; the addresses and ports of both ends do. A peer may use one
+ * Node does not show which socket a TLS socket runs over; the addresses and ports of both ends do. A peer may use one
  * port of its own for several of ours. Null for a socket that is gone already.
  */
 function formatEnds({ remoteAddress, remotePort, localAddress, localPort }: Socket): string | null {

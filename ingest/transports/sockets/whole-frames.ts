@@ -94,7 +94,7 @@ function endOfWhole(bytes: Buffer, at: number): number {
   return end;
 }
 
-/** Of the part of a head that tells how long the frame is, as far as these first bytes of it say. */
+/** Bytes of the part of a head that contains the frame's length, as far as its first bytes show. */
 function headBytes(bytes: Buffer): number {
   const short = (bytes[1] ?? 0) & 0x7f;
   return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0);

@@ -60,7 +60,7 @@ export class FrameConnection implements FrameSocket {
   readonly #webSocket: WebSocket;
   readonly #deps: FrameConnectionDeps;
   #client: DeviceClient<FrameLink> | null = null;
-  /** Of the last frame: what comes down has the same. */
+  /** The format of the client's last frame: frames to the client have the same. */
   #format: FrameFormat = "json";
   /** Frames that wait for those before them. */
   readonly #waiting: WebSocketFrame[] = [];

@@ -20,11 +20,11 @@ const orderly = "shutdown";
 
 /**
  * Passes on all frames in both directions, each side at the other's pace, until either ends: then both do. The node
- * says that it has let the client in by a pong that nobody has asked for (RFC 6455 §5.5.3), for a client need not ask
- * for an answer to its first frame: the client's own pings are answered here, so that it is no pong of theirs.
+ * reports that it has accepted the client by an unsolicited pong (RFC 6455 §5.5.3), because a client need not ask for
+ * an answer to its first frame. The client's own pings are answered here, so that no pong of theirs is mistaken for it.
  *
  * @param client has not closed
- * @param keeper paused
+ * @param keeper the link to the owner node, paused
  * @param known frames of the client that have come already
  */
 export function relayFrames(

@@ -7,7 +7,7 @@ import type { UpgradeLink } from "../sockets/relay.js";
 
 interface KeeperRequest {
   readonly query: string;
-  /** Of the client's request; undefined: who it is stands in its first frame. */
+  /** The header of the client's request; undefined: the first frame has the credentials. */
   readonly authorization: string | undefined;
   readonly closeTimeoutMs: number;
 }

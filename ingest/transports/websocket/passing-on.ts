@@ -66,7 +66,7 @@ export function createPassingOn(neighbours: Neighbours | null, closeTimeoutMs: n
   };
 }
 
-/** Tells the node that has passed the client on that it may stay. */
+/** Reports to the node that has passed the client on that the client is accepted. */
 export function letIn(webSocket: WebSocket): void {
   webSocket.pong();
 }

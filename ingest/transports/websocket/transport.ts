@@ -28,7 +28,7 @@ export interface WebSocketTransport {
   serves(url: string): boolean;
   /** Upgrades the request; the socket is the transport's from then on. `ip`: where it came from. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HttpPeer, ip: string): void;
-  /** Tells every client that the service goes down, also those that another node keeps and those that are unknown. */
+  /** Notifies every client of the shutdown, also those that another node owns and those that are unknown. */
   endAll(): void;
   close(): void;
 }
@@ -44,7 +44,7 @@ export interface WebSocketContext extends SharedClientsContext {
 }
 
 const path = "/ws";
-/** Of a frame: a message of the largest size, with what JSON makes of its characters. */
+/** Most bytes of a frame: a message of the largest size, with what JSON makes of its characters. */
 const frameBytesMax = 640 * 1024;
 const fragmentsMax = 1024;
 const closeTimeoutMs = 1000;
@@ -85,7 +85,7 @@ export function createWebSocketTransport(
     void clients.sweep();
   }, sweepMs);
 
-  /** `then` is told the client, once its session is open; its messages go down to `socket`. */
+  /** `then` receives the client, once its session is open; its messages go down to `socket`. */
   function login(
     { clientID, sessionExpiry }: Asked,
     credentials: Parameters<typeof clients.open>[0],

@@ -11,7 +11,7 @@ export const formatNames = Object.keys(formats) as [FormatName, ...FormatName[]]
 
 export const fileTypes = Object.values(formats).map(({ type }) => type);
 
-/** Tells the format by the content, not by the name: a workbook is a zip file. */
+/** Detects the format by the content, not by the name: a workbook is a zip file. */
 export async function detectFormat(path: string): Promise<FormatName> {
   const file = await open(path);
   try {

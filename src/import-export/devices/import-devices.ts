@@ -140,7 +140,7 @@ async function noteConflicts(staging: Staging, errors: RowErrors): Promise<void>
 
 async function failIfAny(errors: RowErrors, job: ImportJob, claim: DiskClaim): Promise<void> {
   if (errors.count === 0) return;
-  // If there is no room for the list, the summary still tells what is wrong.
+  // If there is no space for the list, the summary still says what is wrong.
   const listed = await writeErrors(job.errorsPath, errors, claim).then(
     () => true,
     (error: unknown) => {

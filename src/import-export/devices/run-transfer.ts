@@ -27,7 +27,7 @@ export type FromWorker =
   /** Asks for a turn to write, and gives it back. */
   | { readonly kind: "ask" }
   | { readonly kind: "release" }
-  /** Asks for room on the disk before it writes so many bytes. */
+  /** Asks for space on the disk before it writes so many bytes. */
   | { readonly kind: "grow"; readonly bytes: number }
   | { readonly kind: "done"; readonly outcome: TransferOutcome }
   | { readonly kind: "refused"; readonly message: string; readonly listed: boolean }
@@ -36,7 +36,7 @@ export type FromWorker =
 /** The service's answers to the thread's requests. */
 export type ToWorker =
   | { readonly kind: "go" }
-  /** `refused`: why there is no room, or null if there is. */
+  /** `refused`: why there is no space, or null if there is. */
   | { readonly kind: "room"; readonly refused: string | null };
 
 interface TransferDeps {
@@ -46,7 +46,7 @@ interface TransferDeps {
 }
 
 interface TransferRun {
-  /** Room for the file that it writes. */
+  /** The disk space of the file that it writes. */
   readonly room: DiskClaim;
   readonly signal: AbortSignal;
   progress(current: number): void;
@@ -140,7 +140,7 @@ function toOutcome(last: FromWorker | null, failure: Error | null, code: number)
   throw failure ?? new Error(`the transfer's thread ended with ${code}`);
 }
 
-/** The thread's turns to write to the metadata: it asks for one, is told to go, and gives it back. */
+/** The thread's turns to write to the metadata: it asks for one, gets `go`, and gives it back. */
 function createWriteLock(db: Pick<Db, "exclusive">, go: () => void) {
   let giveBack: (() => void) | null = null;
   let over = false;

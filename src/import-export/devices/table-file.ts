@@ -28,7 +28,7 @@ export interface FileRow {
 export interface TableFormat {
   readonly type: string;
   readonly extension: string;
-  /** @param room asked before each chunk is written; if absent, there is room. @throws what `room` throws */
+  /** @param room asked before each chunk is written; if absent, space is not limited. @throws what `room` throws */
   write(
     path: string,
     header: readonly string[],

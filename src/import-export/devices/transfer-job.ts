@@ -46,7 +46,7 @@ export interface TransferContext {
   readonly now: () => number;
   /** 0 to 100. */
   progress(current: number): void;
-  /** Room for the file that the job writes, from its tenant's share. Throws JobFailure if there is none. */
+  /** The disk space of the file that the job writes, from its tenant's share. Throws JobFailure if there is none. */
   readonly room: DiskClaim;
   /** Throws when the service closes. */
   checkStop(): void;

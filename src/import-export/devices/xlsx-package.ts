@@ -17,7 +17,7 @@ export interface XlsxPackage {
 
 const entriesMax = 10_000;
 const smallPartBytesMax = 4 * 1024 * 1024;
-/** Longer than any spreadsheet takes; telling dates apart is slow for much longer formats. */
+/** Longer than any spreadsheet takes; recognizing dates is slow for much longer formats. */
 const formatCharactersMax = 1024;
 /** The longest sheet name in messages; spreadsheets allow 31. */
 const sheetNameCharactersMax = 100;

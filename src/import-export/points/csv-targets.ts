@@ -28,7 +28,7 @@ export function createCsvTargets(rows: CsvRows, header: CsvHeader, state: TakerS
 
   /**
    * The target of a device and a data point, which its column or its own cell names; undefined if it is not known, and
-   * then it is noted. `column` tells columns apart; it is 0 if the data point has a cell.
+   * then it is noted. `column` identifies the column; it is 0 if the data point has a cell.
    */
   function findTarget(
     bytes: Buffer,

@@ -24,8 +24,8 @@ export interface ErrorList {
 const header = "line,column,error\r\n";
 
 /**
- * Continues at `from`; anything that an earlier run wrote after it is cut off. Once `room` has no more, further rows
- * are only counted.
+ * Continues at `from`; anything that an earlier run wrote after it is cut off. Once `claim` gets no more space, further
+ * rows are only counted.
  */
 export async function openErrorList(
   path: string,

@@ -22,7 +22,7 @@ export interface FilePosition {
 interface HistorySink {
   /** Resolves the targets, in the order asked. They are counted from 0 since the last `reset`. */
   resolve(names: readonly TargetName[]): Promise<readonly TargetAnswer[]>;
-  /** Takes everything up to `position`; resolves once there is room for more. */
+  /** Takes everything up to `position`; resolves once more can be taken. */
   batch(batch: ReadBatch, position: FilePosition): Promise<void>;
   /** Resolves when all batches have been processed; targets are then counted from 0 again. */
   reset(): Promise<void>;

@@ -37,7 +37,7 @@ export interface RedecodeKindDeps {
   readonly now: () => number;
   readonly rules: () => Omit<DecodeRules, "asOfReceipt">;
   readonly onFailed: OnFailed;
-  /** Tells messages that must not be decoded. */
+  /** Whether the message is a dead letter, which must not be decoded. */
   readonly isAside: (id: number) => boolean;
 }
 

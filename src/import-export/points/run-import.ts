@@ -28,7 +28,7 @@ export interface ImportDeps {
   readonly refs: SeriesRefs;
   readonly gate: HistoryGate;
   /**
-   * Points are written while the disk has room for them beside the journal; null if the store writes as long as the
+   * Points are written while the disk has space for them beside the journal; null if the store writes as long as the
    * disk takes anything.
    */
   readonly space: Pick<DiskSpace, "check"> | null;
@@ -37,7 +37,7 @@ export interface ImportDeps {
 export interface ImportRun extends Omit<ImportStart, "position"> {
   readonly tenant: number;
   readonly errorsPath: string;
-  /** Room for the list of errors; null if it is not counted. */
+  /** The disk space of the list of errors; null if it is not counted. */
   readonly errorsRoom: Pick<DiskClaim, "grow"> | null;
   /** Where an earlier run stopped; null for the beginning. */
   readonly from: ImportState | null;

@@ -29,7 +29,7 @@ export async function sendRequest(
     outgoing.once("error", reject);
   });
   if (body === null || typeof body === "string") outgoing.end(body ?? undefined);
-  // A refusal may come before the whole body is sent; the answer then tells the reason.
+  // A refusal may come before the whole body is sent; the answer then contains the reason.
   else pipeline(body, outgoing).catch(() => undefined);
   return answered;
 }

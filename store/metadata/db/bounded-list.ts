@@ -42,7 +42,7 @@ const rowSteps = { first: 200, most: 2000 } as const;
 const payloadSteps = { first: 10, most: 100 } as const;
 /**
  * Lists rows, newest first. `scope` is a condition that an index ending in the id serves. Only the newest `scanRowsMax`
- * rows of the scope, or of the part of it where a range of times can lie, are examined; the page says if there are more.
+ * rows of the scope, or of the part of it where a range of times can lie, are examined; the page says if more are left.
  * `among`: rows of these devices only.
  */
 export async function listBounded<Row>(

@@ -9,8 +9,8 @@ const flush: readonly BoundStatement[] = [
 
 /**
  * Adds statements to a transaction so that `changes()` returns the rows of the statement before it. FTS5 buffers texts
- * of devices and writes them during a later statement, as rows that `changes()` counts too. So they are flushed before a
- * statement whose rows the next one reads. `own[i]` says whether `all[i]` is one of the given statements.
+ * of devices and writes them during a later statement, as rows that `changes()` counts too. So they are flushed before
+ * a statement whose rows the next one reads. `own[i]` says whether `all[i]` is one of the given statements.
  */
 export function flushTexts(statements: readonly BoundStatement[]): {
   readonly all: readonly BoundStatement[];

@@ -29,7 +29,7 @@ export const controlSchema: readonly string[] = [
   "create index control_log_issued on control_log (expiresAt) where publishStatus = 1",
 ];
 
-/** Indexes removals by tenant, because tenants take turns; also marks a deviceID that is still being freed. */
+/** Indexes removals by tenant, because tenants take turns; a deviceID that is still being freed gets its own error. */
 export const removalsSchema: readonly string[] = [
   "create index removal_tenant on removal (tenant, id)",
   "drop trigger device_id_free",

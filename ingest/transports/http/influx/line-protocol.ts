@@ -37,11 +37,11 @@ interface Head {
 const [tab, newline, carriage, space] = [0x09, 0x0a, 0x0d, 0x20];
 const [quote, hash, comma, equals, backslash] = [0x22, 0x23, 0x2c, 0x3d, 0x5c];
 
-/** Of a line, in characters: a message of the largest size fits. */
+/** Longest line, in characters: a message of the largest size fits. */
 const lineCharactersMax = 512 * 1024;
-/** Of a line: each is looked up in the product. */
+/** Most fields of a line: each is looked up in the product. */
 const fieldsMax = 2000;
-/** Of measurement and tags, and of a field's name, in characters. */
+/** Longest measurement with tags, and longest name of a field, in characters. */
 const [headMax, keyMax] = [4096, 1024];
 
 /** Reads lines from pieces of a text, which may be cut anywhere. */
@@ -57,7 +57,7 @@ interface LineReader {
   ): Promise<void>;
 }
 
-/** @param pace told of the characters of each line, empty ones and comments too */
+/** @param pace receives the number of characters of each line, empty ones and comments too */
 export function createLineReader(pace: Pace): LineReader {
   const line: ProtocolLine = {
     number: 0,
@@ -71,7 +71,7 @@ export function createLineReader(pace: Pace): LineReader {
   };
   /** The beginning of a line whose end has not come. */
   let rest = "";
-  /** The line is too long, and has been told: what is left of it is passed over. */
+  /** The line is too long, and has been reported: the rest of it is skipped. */
   let skips = false;
 
   return {

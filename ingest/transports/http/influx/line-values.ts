@@ -2,7 +2,7 @@
 
 const [quote, backslash] = [0x22, 0x5c];
 
-/** Of a number, in characters: a double written out has less. */
+/** Longest number, in characters: a double written out has less. */
 const numberMax = 1100;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them

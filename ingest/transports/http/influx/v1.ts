@@ -81,5 +81,5 @@ export function inFormOf1(answer: UplinkAnswer): UplinkAnswer {
   return { ...answer, headers: { ...headers, ...added }, body: `${JSON.stringify({ error: message })}\n` };
 }
 
-/** Of a header. */
+/** Most characters of an error in a header. */
 const errorCharactersMax = 200;

@@ -13,7 +13,7 @@ import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 
 /** Bytes that become text at once: in UTF-8 of many bytes a character some 3 ms. */
 const pieceBytes = 1024 * 1024;
-/** Faults that an answer tells. */
+/** Most faults that an answer lists. */
 const toldMax = 20;
 
 export async function takeLineProtocol(request: DeviceRequest): Promise<UplinkAnswer | undefined> {

@@ -13,9 +13,9 @@ import { badID, parseMessageID } from "../requests/message-id.js";
 import { bytesPerLine, createPace, createTaking, type Pace } from "../requests/taking.js";
 
 const linesMax = 20_000;
-/** Of a line: a message of the largest size, with what JSON makes of its characters. */
+/** Longest line: a message of the largest size, with what JSON makes of its characters. */
 const lineBytesMax = 640 * 1024;
-/** Of an answer, for each line, with why it is not kept. */
+/** Bytes of an answer for each line, with the reason why it is not kept. */
 const answerBytesEach = 128;
 /** Unfinished batches of a device that are gone on with, by what is known of their lines. */
 const cutOffMax = 4;
@@ -30,7 +30,7 @@ interface LineFault {
 interface Outcomes {
   /** The numbers of all of them, in their order. */
   readonly lines: number[];
-  /** Of those that are not kept, by number. */
+  /** Faults of lines that are not kept, by number. */
   readonly faults: Map<number, LineFault>;
 }
 
@@ -80,7 +80,7 @@ async function takeLines(
   if (!isUtf8(bytes)) return failureAnswer(400, "BAD_REQUEST", "the body is not UTF-8");
   const count = countLines(bytes);
   if (count > linesMax) return failureAnswer(413, "PAYLOAD_TOO_LARGE", `a batch may have ${linesMax} lines`);
-  // Before anything is kept: what is done must be told.
+  // Reserved before anything is kept: work that is done must be reported.
   const release = request.takeAnswerRoom(count * answerBytesEach);
   if (release === null) return unread;
   try {

@@ -9,11 +9,11 @@ export interface UplinkAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Gives back the room that was taken for it. Absent: none has been. */
+  /** Releases the bytes that were reserved for it. Absent: none were. */
   readonly release?: () => void;
 }
 
-/** Takes room for an answer of so many bytes; returns what gives it back, or null if there is none now. */
+/** Reserves this many bytes for an answer; returns what releases them, or null if the budget is used up now. */
 export type TakeAnswerRoom = (bytes: number) => (() => void) | null;
 
 export const noContent: UplinkAnswer = { status: 204 };
@@ -32,7 +32,7 @@ export function failureAnswer(
   return { status, headers: { "Content-Type": jsonType, ...headers }, body };
 }
 
-/** Sends it, once there is room for what the client may leave unread. */
+/** Sends the answer if its bytes can be reserved, because the client may leave it unread; else sends a refusal. */
 export function sendAnswer(response: HttpResponse, answer: UplinkAnswer, room: TakeAnswerRoom): void {
   const { body } = answer;
   const bytes = body === undefined ? 0 : Buffer.byteLength(body);
@@ -74,7 +74,7 @@ const basic = { "WWW-Authenticate": 'Basic realm="device", charset="UTF-8"' };
 const tooMany = (message: string): UplinkAnswer =>
   failureAnswer(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });
 
-/** For an answer that there is no room for. */
+/** Sent instead of an answer whose bytes cannot be reserved. */
 export const unread = tooMany("answers to the tenant that are not read hold all that they may");
 
 export const turnedAway: Readonly<Record<Rejected["reason"], UplinkAnswer>> = {

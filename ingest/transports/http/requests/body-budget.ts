@@ -7,7 +7,7 @@ interface BodyBudget {
   open(tenant: number, device: number): Reservation;
 }
 
-/** Of the bound, what one tenant alone may have; and of that, one device. */
+/** The part of the bound that one tenant alone may have; and of that part, one device. */
 const part = 7 / 8;
 
 export function createBodyBudget(bytesMax: number): BodyBudget {

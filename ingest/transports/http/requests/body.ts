@@ -6,10 +6,10 @@ import type { BodyBudgets } from "./body-budget.js";
 import { type BodySource, readWhole, requestBytes } from "./body-reader.js";
 import { acceptedCodings, parseCoding } from "./content-coding.js";
 
-/** Of gzip and deflate. */
+/** Unpacks gzip and deflate. */
 const unzip = promisify(unzipWithCallback);
 
-/** Of a batch or of line protocol, after it is unpacked. */
+/** Most bytes of a batch or of line protocol, after it is unpacked. */
 export const uplinkBatchBytesMax = 16 * 1024 * 1024;
 
 /** Whose body it is, and where it is counted as it comes, for as long as it is held. */

@@ -8,7 +8,7 @@ const noLogin: Login = { username: undefined, token: undefined };
 
 /**
  * `Basic` with deviceUsername and token (RFC 7617), or `Token deviceUsername:token`, as clients of InfluxDB send it. A
- * device that proves itself by a certificate leaves the token empty.
+ * device that authenticates by a certificate leaves the token empty.
  */
 export function parseLogin(authorization: string | undefined): Login {
   if (authorization === undefined) return noLogin;

@@ -17,14 +17,14 @@ export interface DeviceRequest {
   readonly response: HttpResponse;
   /** An answer where the body is not to be had; undefined: the client has gone. */
   body(bytesMax: number): Promise<UplinkBody | UplinkAnswer | undefined>;
-  /** For an answer whose work is not to be done without room for it. */
+  /** Reserves an answer's bytes before its work is done. */
   readonly takeAnswerRoom: TakeAnswerRoom;
   readonly directory: Pick<Directory, "below" | "get">;
   /** Reads a time without an offset. */
   readonly local: LocalTime;
-  /** Whether a message has to wait for room. */
+  /** Whether a message has to wait until more can be taken. */
   isFull(): boolean;
-  /** Resolves once there is room for another message; false: nothing can be kept now. */
+  /** Resolves once another message can be taken; false: nothing can be kept now. */
   room(): Promise<boolean>;
   /** Resolves once everything taken so far is on disk. */
   kept(): Promise<Kept>;

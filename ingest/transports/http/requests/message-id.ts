@@ -1,6 +1,6 @@
 import { failureAnswer, type UplinkAnswer } from "./answers.js";
 
-/** Of a Message-Id and a Batch-Id: characters of printable ASCII. */
+/** Longest Message-Id or Batch-Id, in characters of printable ASCII. */
 const idCharactersMax = 128;
 const form = /^[\x20-\x7e]+$/;
 

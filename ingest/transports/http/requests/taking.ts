@@ -7,12 +7,12 @@ import {
 } from "../../../clients/client.js";
 import type { DeviceRequest } from "./device-request.js";
 
-/** Of a body, between two looks at the clock: as much as is read in a fraction of a slice. */
+/** Bytes of a body between two looks at the clock: as much as is read in a fraction of a slice. */
 const bytesPerLook = 4096;
 /** What a line costs besides its bytes, counted in these. */
 export const bytesPerLine = 64;
 
-/** Lets others in as a body is read: told of the bytes just passed, it says what to wait for, if anything. */
+/** Yields to others as a body is read: called with the bytes just passed, it returns what to wait for, if anything. */
 export type Pace = (bytes: number) => Promise<void> | undefined;
 
 export function createPace(): Pace {
@@ -26,13 +26,13 @@ export function createPace(): Pace {
   };
 }
 
-/** The messages of one request, taken in their order and told of as they reach the disk. */
+/** The messages of one request, taken in their order and reported as they reach the disk. */
 interface Taking {
   /** Whether so many messages are within the limit, which is then waited for; if not, none is to be taken. */
   isWithin(messages: number, bytes: number): Promise<boolean>;
   /** Undefined unless something has to be waited for before the next. `told` is called once. */
   take(message: Publication, told: (outcome: PublishOutcome) => void): Promise<void> | undefined;
-  /** Resolves once all of them have been told of. */
+  /** Resolves once all of them have been reported. */
   settled(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
   return {
     isWithin: (messages, bytes) => client.isWithin(messages, bytes, patience),
     take: (message, told) => {
-      // Nobody would hear what became of it, and whoever comes again must not find it taken twice.
+      // The client is gone and would not learn the outcome: a retry must not store the message twice.
       if (over === null && response.destroyed) over = "unavailable";
       if (over !== null) {
         told(over);

@@ -13,7 +13,7 @@ const flag = { reserved: 1, clean: 2, will: 4, willRetain: 32, password: 64, use
 const willQosShift = 3;
 
 /**
- * The version that a client speaks, and whether we serve it: if not, `version` is one in which to tell the client so.
+ * The version that a client speaks, and whether we serve it: if not, `version` is one for the refusal.
  */
 interface Protocol {
   readonly version: MqttVersion;

@@ -2,7 +2,7 @@ import { malformed, Violation } from "./reader.js";
 
 /** Who the packets of a byte stream are for. */
 export interface FrameOwner {
-  /** Of a whole packet, fixed header included; may change with every packet. */
+  /** Most bytes of a whole packet, fixed header included; may change with every packet. */
   readonly frameBytesMax: number;
   /** MQTT 5 requires lengths in their shortest form [MQTT-1.5.5-1]; earlier versions do not. */
   readonly strictLengths: boolean;

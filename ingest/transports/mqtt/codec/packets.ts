@@ -10,7 +10,7 @@ export interface Terms {
   readonly version: MqttVersion;
   /** Messages of QoS 1 and 2 in flight to the client. */
   readonly receiveMaximum: number;
-  /** Of a whole packet, fixed header included. */
+  /** Most bytes of a whole packet, fixed header included. */
   readonly packetBytesMax: number;
   /** Topic aliases that we may use; 0 = none. */
   readonly topicAliasMax: number;

@@ -15,7 +15,7 @@ export interface OutgoingMessage {
    * As the publisher gave them, except that `messageExpiryInterval` is less by the seconds that the message has waited.
    */
   readonly properties: MessageProperties | null;
-  /** Of the subscriptions that bring it. */
+  /** Identifiers of the subscriptions that bring it. */
   readonly identifiers: readonly number[];
 }
 

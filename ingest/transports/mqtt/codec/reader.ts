@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { EndReason } from "../../../meter.js";
 
-/** Why a packet cannot be taken: the connection ends for `reason`; a client of MQTT 5 is told the message. */
+/** Why a packet cannot be taken: the connection ends for `reason`; a client of MQTT 5 receives the message. */
 export class Violation extends Error {
   readonly reason: EndReason;
 

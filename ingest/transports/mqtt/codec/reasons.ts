@@ -34,7 +34,7 @@ export const mqttReasonCode = {
 /** Codes of failure begin here. */
 export const failureCode = 0x80;
 
-/** How the client learns that its connection ends; null = it is not told. */
+/** How the client learns that its connection ends; null = not at all. */
 interface Ending {
   /** Return code of CONNACK before MQTT 5 (3.1.1 §3.2.2.3). */
   readonly returnCode: number | null;

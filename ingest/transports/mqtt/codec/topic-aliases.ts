@@ -11,7 +11,7 @@ export interface TopicAliases {
   resolve(topic: string, alias: number): string;
 }
 
-/** Of a topic that is longer than `bytesMax` no more is kept than shows that it is. */
+/** If a topic is longer than `bytesMax`, only one character more is kept: enough to show that it is too long. */
 export function createTopicAliases(bytesMax: number): TopicAliases {
   const topics: string[] = [];
 

@@ -12,7 +12,7 @@ import { topicAliasMaximum } from "../codec/topic-aliases.js";
 import { receiveMaximum } from "./inbound.js";
 
 const connackByte = 0x20;
-/** Of a remaining length (§2.1.4). */
+/** Most bytes of a remaining length (§2.1.4). */
 const lengthBytesMax = 4;
 /** Up to its reason code. */
 const acceptanceBytesMax = 1 + lengthBytesMax + 2;
@@ -35,7 +35,7 @@ export function agreedKeepAlive({ version, keepAlive }: ConnectRequest, most: nu
   return keepAlive === 0 ? most : Math.min(keepAlive, most);
 }
 
-/** What a client is told of its session. */
+/** What CONNACK grants a client. */
 interface Granted {
   /** Seconds. */
   readonly keepAlive: number;
@@ -63,7 +63,7 @@ export function acceptedConnack(request: ConnectRequest, granted: Granted): Buff
   return connack(request, mqttReasonCode.success, present, properties, "");
 }
 
-/** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2); null: they are too few to tell. */
+/** Whether these bytes begin with a CONNACK that lets the client in (MQTT 5.0 §3.2); null: they are too few. */
 function acceptanceIn(bytes: Buffer): boolean | null {
   if (bytes.length > 0 && bytes[0] !== connackByte) return false;
   let at = 1;

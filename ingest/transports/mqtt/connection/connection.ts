@@ -48,7 +48,7 @@ export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameO
   readonly #stream: ByteStream;
   readonly #framer = new Framer();
   readonly #writeBuffer: WriteBuffer;
-  /** Of a connection on the mutual-TLS listener. */
+  /** The client's certificate, on the mutual-TLS listener. */
   readonly certificate: ClientCertificate | null;
   readonly #ip: string;
   readonly #incoming: IncomingSocket;
@@ -166,7 +166,7 @@ export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameO
     return this.#admitted.origin;
   }
 
-  /** Ends the connection from our side; the client is told why if its version has a code for it. */
+  /** Ends the connection from our side; the client receives the reason if its version has a code for it. */
   end(reason: EndReason, detail?: string): void {
     if (this.#phase === "closed") return;
     this.#say(reason, detail ?? endings[reason].text);
@@ -201,7 +201,7 @@ export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameO
     this.#context.markDirty(this);
   }
 
-  /** Reads on when its own window, the journal and what the peer has not taken have room again. */
+  /** Reads on when its own window, the journal and the peer's unread bytes are below their limits again. */
   resumeIfRoom(): void {
     if (!this.#paused || this.#phase === "closed" || this.#hasMore || this.#isFull(0.5)) return;
     this.#paused = false;

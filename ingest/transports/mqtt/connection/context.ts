@@ -12,7 +12,7 @@ import type { ReadingTurns, SocketReading } from "./reading.js";
 export interface Attended extends SocketReading {
   readonly isPaused: boolean;
   flush(): void;
-  /** Reads on if there is room again. */
+  /** Reads on if the limits allow it again. */
   resumeIfRoom(): void;
   /** Both in milliseconds: since 1970, and of the clock that is never set. */
   checkSilence(wall: number, monotonic: number): void;
@@ -39,7 +39,7 @@ export interface SharedContext
   readonly takesNothing: () => boolean;
   /** The connection has bytes to flush at the end of the commit. */
   markDirty(connection: Attended): void;
-  /** The connection has stopped reading until the journal has room. */
+  /** The connection has stopped reading until the journal takes more. */
   markPaused(connection: Attended): void;
   onClosed(connection: Attended): void;
   readonly turns: ReadingTurns;

@@ -202,7 +202,7 @@ class WindowedDeliveries implements Deliveries {
       this.#isInFlight(messageID);
       message.sent = true;
     } else {
-      // Whoever waits for its end need not wait for the record.
+      // A caller that waits for its end need not wait for the record.
       const { settled } = message;
       message.settled = undefined;
       settled?.(false);

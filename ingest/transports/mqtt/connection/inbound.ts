@@ -84,7 +84,7 @@ export class Inbound {
   readonly #behind: Waiting[] = [];
   #appended = 0;
   readonly #inFlight = new InFlight();
-  /** Of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
+  /** Number of messages of QoS 1 and 2 on this connection [MQTT-3.3.4-7 of 5.0]. */
   #unacknowledged = 0;
   /** Those of QoS 2 among them that PUBCOMP has yet to end. */
   #exactlyOnce: ReadonlySet<number> = emptySet;
@@ -200,13 +200,13 @@ export class Inbound {
     this.#context.records.release(origin, this.#state, id, () => this.#answer("pubcomp", id));
   }
 
-  /** MQTT 5 is told so and nothing is kept; earlier versions have no code for no. */
+  /** In MQTT 5 the client receives a refusal and nothing is kept; earlier versions have no code for a refusal. */
   #findRefusal({ topic, excess }: PublishPacket, isAllowed: boolean): Refusal | null {
     if (this.#owner.terms.version < 5) return null;
     if (!isWithinBytes(topic, this.#context.topics))
       return { reasonCode: mqttReasonCode.topicName, text: tooLong };
     if (!isAllowed) return { reasonCode: mqttReasonCode.notAuthorized, text: notAllowed };
-    // Told no, the client need not send it again and again [MQTT-4.4.0-1].
+    // After a refusal the client need not send it again and again [MQTT-4.4.0-1].
     return excess === null ? null : { reasonCode: mqttReasonCode.quota, text: excessTexts[excess] };
   }
 

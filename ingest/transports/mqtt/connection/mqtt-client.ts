@@ -37,7 +37,7 @@ export interface MqttClientOwner extends InboundOwner {
   leave(): void;
 }
 
-/** Of a client that has gone without a DISCONNECT. */
+/** The goodbye of a client that has gone without a DISCONNECT. */
 export const noGoodbye: Omit<Goodbye, "reason"> = { orderly: false, sessionExpiry: null };
 const pingresp = Buffer.from([0xd0, 0]);
 

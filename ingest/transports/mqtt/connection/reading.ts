@@ -10,16 +10,16 @@ export interface SocketReading {
 }
 
 /**
- * The time that all connections together read for in one turn of the loop. Who has more to say leaves it unread, and
- * goes on in a later turn: it pays with its own time, whatever it has written at once. Payers take turns, and the
- * connections of each: one with hundreds of them gets no more than one with a few.
+ * The time that all connections together read for in one turn of the loop. A connection with more to read leaves it
+ * unread and goes on in a later turn, however much its client has written at once. Fairness keys take turns, and so do
+ * the connections of each: a key with hundreds of them gets no more than one with a few.
  */
 export interface ReadingTurns {
   /** Whether nothing more is to be read in this turn. */
   readonly isOver: boolean;
   /** So many units have been read: each is about a packet, or 256 bytes. */
   spend(units: number): void;
-  /** `proceed` is called in a later turn: in the payer's turn, and there in the order of asking. */
+  /** `proceed` is called in a later turn: when the fairness key has its turn, and there in the order of the calls. */
   later(reading: SocketReading): void;
   forget(reading: SocketReading): void;
 }
@@ -29,7 +29,7 @@ const unitsPerLook = 16;
 
 export function createReadingTurns(): ReadingTurns {
   const waiting = createRoundRobin<SocketReading["payer"], SocketReading>();
-  /** Under which payer each waits: who it is may become known meanwhile. */
+  /** The fairness key under which each waits: a reading's own key may change when its client authenticates. */
   const payers = new Map<SocketReading, SocketReading["payer"]>();
   let isOver = false;
   let units = 0;

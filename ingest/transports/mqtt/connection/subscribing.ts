@@ -7,7 +7,7 @@ import { weightOfFilter } from "../../../sessions/weights.js";
 import type { SubscribePacket } from "../codec/packets.js";
 import { failureCode, mqttReasonCode } from "../codec/reasons.js";
 
-/** Of all topic filters of one session together, in UTF-16 units. */
+/** Longest total length of all topic filters of one session, in UTF-16 units. */
 const filtersLengthMax = 256 * 1024;
 
 type Subscribed = Pick<SessionState, "subscriptions" | "hasInbox">;

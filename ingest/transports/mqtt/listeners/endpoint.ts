@@ -28,7 +28,7 @@ export interface MqttEndpoint {
 type Own = "markDirty" | "markPaused" | "onClosed" | "turns" | "contextOf" | "takesNothing";
 /** What all shards share. */
 export type EndpointBase = Omit<SharedContext, Own>;
-/** Of one shard. */
+/** The context of one shard. */
 export type EndpointContext = Omit<MqttContext, Own>;
 
 const sweepMs = 1000;

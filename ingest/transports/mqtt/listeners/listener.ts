@@ -24,7 +24,7 @@ interface MqttListenerOptions {
   /** Null: without TLS. */
   readonly tls: Pick<TlsOffer, "identity" | "certificates" | "suites"> | null;
   readonly webSocket: boolean;
-  /** Of a WebSocket. */
+  /** Most bytes of a frame of a WebSocket. */
   readonly frameBytesMax: number;
   /** The proxies that are believed about the addresses of their clients. */
   readonly proxies: Proxies;
