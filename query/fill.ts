@@ -4,7 +4,7 @@ type Fill = (typeof fills)[number];
 
 export interface Filling {
   readonly how: Fill;
-  /** When the question is asked, microseconds: windows that begin later are not filled by what came before. */
+  /** When the query is made, microseconds: windows that begin later are not filled by what came before. */
   readonly now: number;
 }
 

@@ -62,7 +62,7 @@ const isShort = (unit: WindowUnit): boolean => unit === "minute" || unit === "ho
 function windowLabel(unit: WindowUnit, zone: Zone, utc: number): number {
   let wall = floors[unit](utc + zone.offsetAt(utc));
   if (isShort(unit)) return wall;
-  // The clock may have gone back over the start of the next unit, which continues all the same.
+  // The clock may have gone back over the start of the next unit, which still continues.
   for (;;) {
     const next = steps[unit](wall, 1);
     if (firstInstant(zone, next) > utc) return wall;

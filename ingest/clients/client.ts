@@ -294,8 +294,8 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
   }
 
   /**
-   * Does what `take` does, if that needs no wait: returns null, and calls `settled` once the message is on disk. "wait":
-   * a wait is needed, and nothing is done.
+   * Does what `take` does, if that needs no wait: returns null, and calls `settled` once the message is on disk.
+   * "wait": a wait is needed, and nothing is done.
    */
   takeNow(
     message: Publication,

@@ -75,7 +75,7 @@ const downlinkBytesMax = 640 * 1024;
 
 export function createDownlinks(deps: DownlinksDeps): SessionDownlinks {
   const { registry, records, directory, now, onClosed } = deps;
-  // Not the one of what is on its way to the disk: a full disk ends no question.
+  // A budget of its own: records that wait for a full disk must not hold up what is asked here.
   const work = createWorkBudget();
   function findReach(entry: DeviceEntry, topic: string, asked: 0 | 1): Reach | null {
     if (!mayBeSent(entry, topic)) return null;

@@ -1,5 +1,5 @@
 /**
- * Ends sessions and retained messages: when their time is over, when another session needs the place, or with the device.
+ * Ends sessions and retained messages: when their time is over, when others need the place, or with the device.
  */
 import { createSlice } from "../../store/lib/scheduling.js";
 import { addCount, type Meter } from "../meter.js";

@@ -1,6 +1,6 @@
 import type { Station } from "./station.js";
 
-/** A question to the API: `path` is the request, which the demo prints as a curl line and also sends. */
+/** A query to the API: `path` is the request, which the demo prints as a curl line and also sends. */
 export interface DemoQuery {
   readonly who: "dashboard" | "analyst";
   readonly asks: string;

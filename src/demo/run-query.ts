@@ -9,7 +9,7 @@ interface Columns {
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The request of a question as a curl line; $KEY stands for the API key. */
+/** The request of a query as a curl line; $KEY stands for the API key. */
 export function formatCurl(http: string, { path }: DemoQuery): string {
   return `curl -s -H "Authorization: Bearer $KEY" '${http}${path}'`;
 }

@@ -24,7 +24,7 @@ interface FleetValues {
 }
 
 interface FleetValueReader {
-  /** Ends at `valuesWaitMs` with what it has by then. @param signal fires when the asker leaves */
+  /** Ends at `valuesWaitMs` with what it has by then. @param signal fires when the caller cancels */
   read(tenant: number, rows: readonly FleetRow[], signal: AbortSignal): Promise<FleetValues>;
 }
 

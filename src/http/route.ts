@@ -77,7 +77,7 @@ export interface RouteSpec<S extends RouteShape> {
   readonly errors?: readonly ErrorCode[];
   /**
    * The stores that its answers wait for while they are made; by default the metadata and the journal. A POST that has
-   * it is a question and no write.
+   * it is a query and no write.
    */
   readonly making?: Making;
   /** The possible bodies, for the reference, if the handler itself chooses the schema. */

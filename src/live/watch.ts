@@ -54,7 +54,7 @@ function createPart<Seen>({ feed }: WatchDeps, { topic, begin, look }: Watched<S
     topic,
     begin: seenBy,
     /**
-     * One tenant after the other: however many have streams, one question is under way. @throws what went wrong with
+     * One tenant after the other: however many have streams, one query is under way. @throws what went wrong with
      * the first, once all have had their turn
      */
     look: async () => {

@@ -1,4 +1,4 @@
-/** The data of one panel of a shared dashboard: the questions that the panel has, and no others. */
+/** The data of one panel of a shared dashboard: the queries that the panel has, and no others. */
 import { z } from "@hono/zod-openapi";
 import { createComputing } from "../../query/formula/computing.js";
 import { readRequestTime, rfc3339, wallText } from "../../query/time-text.js";

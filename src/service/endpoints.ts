@@ -69,7 +69,7 @@ export interface Endpoints {
   readonly http: HttpTransport;
   readonly webSockets: WebSocketTransport;
   readonly sessions: ClientSessions;
-  /** Answers an external broker's questions about permissions. */
+  /** Answers an external broker's requests about permissions. */
   readonly brokerAccess: BrokerAccess;
 }
 

@@ -20,7 +20,7 @@ export interface ShardSet {
   open(shard: number, signal: AbortSignal): Promise<void>;
   /**
    * Closes a shard that goes elsewhere, or has gone: the connections of its devices end, and what can still be kept is.
-   * Nothing happens if it is not here. If it rejects, nothing of it is used any more all the same.
+   * Nothing happens if it is not here. Even if it rejects, nothing of it is used any more.
    */
   close(shard: number, why: "given" | "lost"): Promise<void>;
 }

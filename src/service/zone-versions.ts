@@ -22,7 +22,7 @@ const forgottenSeconds = 60;
 
 /**
  * Compares the time zone rules of this process with those of the others on the same metadata: with different ones, they
- * answer the same question with different windows.
+ * answer the same query with different windows.
  */
 export function createZoneComparison({ config, db, note, log }: ZoneVersionsDeps): () => Promise<void> {
   const own = { node: config.nodeNumber, version: config.timeZones.version };

@@ -59,7 +59,7 @@ interface OpenIndex {
 }
 
 /**
- * One for all index files: each question holds the thread for a part of a millisecond, and a list over hundreds of
+ * One for all index files: each query holds the thread for a part of a millisecond, and a list over hundreds of
  * shards asks as many files.
  */
 const inTurn = createPacer();

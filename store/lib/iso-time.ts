@@ -1,4 +1,4 @@
-/** Times that are written as text, by one reader for devices, files and questions. */
+/** Times that are written as text, by one reader for devices, files and queries. */
 
 /** A wall-clock time, in milliseconds as if it were UTC → microseconds since 1970; null for one that is not known. */
 export type LocalTime = (wallMs: number) => number | null;

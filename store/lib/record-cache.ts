@@ -6,7 +6,7 @@ interface RecordCache<Key, Value> {
   peek(key: Key): Value | undefined;
   /**
    * Returns the value from memory, or reads it now. If a record is touched meanwhile, the value is read once more. If
-   * one is touched again, the second value is returned, since it is newer than the question, but not kept: endless
+   * one is touched again, the second value is returned, since it is newer than the call, but not kept: endless
    * edits keep nobody waiting.
    */
   get(key: Key, read: () => Promise<Value>): Promise<Value>;

@@ -2,7 +2,7 @@ import type { Client } from "@libsql/client";
 import { createSlice } from "../lib/scheduling.js";
 import type { MessageRow, SavedRows } from "./session-rows.js";
 
-/** Rows of one question. */
+/** Rows of one query. */
 const rowsAtOnce = 500;
 
 /**

@@ -64,7 +64,7 @@ export function createExtremes(width: number): Extremes {
   };
 }
 
-/** The same for points in any order, as engines answer them one question at a time. */
+/** The same for points in any order, as engines answer them one query at a time. */
 export function selectExtremes(
   kind: "number" | "boolean",
   points: readonly (readonly [time: number, value: number])[],

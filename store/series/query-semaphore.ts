@@ -1,4 +1,4 @@
-/** How many questions run at once, shared fairly by tenants: on connections to InfluxDB, or in reader threads. */
+/** How many queries run at once, shared fairly by tenants: on connections to InfluxDB, or in reader threads. */
 import { StoreError } from "../lib/errors.js";
 import { createSemaphore } from "../lib/semaphore.js";
 
@@ -11,8 +11,8 @@ export interface QueryCaller {
 
 export interface QuerySemaphore {
   /**
-   * Asks once it is the asker's turn; the end of the answer lets the next one in. Within a tenant askers wait in order,
-   * and tenants take turns. @throws StoreError UNAVAILABLE when the asker has left
+   * Asks once it is the caller's turn; the end of the answer admits the next one. Within a tenant callers wait in order,
+   * and tenants take turns. @throws StoreError UNAVAILABLE when the caller has cancelled
    */
   answer<T>(caller: QueryCaller, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;
   /** The same for an answer that arrives as a whole. */
@@ -22,7 +22,7 @@ export interface QuerySemaphore {
 export const callerCancelled = (): StoreError =>
   new StoreError("UNAVAILABLE", "cannot answer: the asker has left");
 
-/** @param max questions at once; a tenant alone has seven eighths of them */
+/** @param max queries at once; a tenant alone has seven eighths of them */
 export function createQuerySemaphore(max: number): QuerySemaphore {
   const semaphore = createSemaphore<number>(max);
   const enter = ({ tenant, signal }: QueryCaller) =>

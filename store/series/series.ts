@@ -213,7 +213,7 @@ export interface SeriesStore extends SeriesReader {
   /** The shard goes to another process: its checkpoint is saved, and read anew should it come back. */
   letGo(shard: number): Promise<void>;
   /**
-   * Whether the store may hold points of each of the devices, in their order, in one question. False is certain; true
+   * Whether the store may hold points of each of the devices, in their order, in one query. False is certain; true
    * may also stand for points that are gone. A bounded number at once: some hundreds.
    * @throws StoreError UNAVAILABLE
    */

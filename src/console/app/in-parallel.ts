@@ -1,4 +1,4 @@
-/** Many questions, a few at once. */
+/** Sends many requests, a few at once. */
 
 /** The answers in the order of the items. */
 export async function inParallel<Item, Found>(

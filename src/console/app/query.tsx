@@ -1,4 +1,4 @@
-/** Questions of a page to the API: asked again when they change, given up when nobody looks any more. */
+/** Queries of a page to the API: sent again when they change, cancelled when the page is left. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -20,7 +20,7 @@ const longestDelayMs = 15_000;
 
 /**
  * Asks once more when something may have been missed: after the service was away, for instance.
- * @param key what the question depends on: another key asks anew; null: nobody looks, and what is known stays
+ * @param key what the query depends on: another key sends it again; null: not visible, and the last answer stays
  * @param everyMs asked again after so long; absent: once
  * @param isLast after this answer it is not asked again; looked at when the key changes
  */
@@ -38,7 +38,7 @@ export function useQuery<T>(
   const round = useSignal(0);
   const asking = useRef(ask);
   asking.current = ask;
-  /** The question whose answer is there. */
+  /** The query whose answer is there. */
   const answered = useRef<string | null>(null);
 
   useEffect(() => {
@@ -113,7 +113,7 @@ export function Failure({ failure, isPart = false, again }: FailureProps) {
   );
 }
 
-/** What came of a question: the answer, why there is none, or that it is on its way. */
+/** Shows the result of a query: the answer, why there is none, or that it is loading. */
 export function QueryResult<T>({
   asked: { data, failure, isLoading, again },
   isPart = false,

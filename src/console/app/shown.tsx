@@ -4,7 +4,7 @@ import { language } from "./i18n.js";
 import { query } from "./router.js";
 import { me } from "./session.js";
 
-/** Headers of questions whose answers are shown, not edited: exact times, and texts in the page's language. */
+/** Headers of queries whose answers are shown, not edited: exact times, and texts in the page's language. */
 export const shownHeaders = (): Readonly<Record<string, string>> => ({
   "Time-Format": "ms",
   "Label-Language": language.value,

@@ -9,7 +9,7 @@ import { calls } from "./protocol.js";
 export interface BrokersReach {
   /** Resolves once one has answered. One call at a time. @throws StoreError why one of them has not */
   ask(): Promise<void>;
-  /** Ends a question that is under way. */
+  /** Ends a request that is under way. */
   close(): void;
 }
 

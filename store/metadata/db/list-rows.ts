@@ -76,7 +76,7 @@ function findKeptCount({ counts = [] }: Listing, filters: readonly Filter[]): st
   return filters.length === 0 ? ownTable(found.from) : found.from;
 }
 
-/** A page of rows that the store has counted, in one question: finding its ids twice costs less than another. */
+/** A page of rows that the store has counted, in one query: finding its ids twice costs less than a second query. */
 async function pageOfCounted<Row>(
   db: Pick<Db, "all" | "snapshot">,
   { listing, from, where, args }: ListSource,

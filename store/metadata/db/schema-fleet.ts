@@ -54,6 +54,6 @@ export const fleetTables: readonly string[] = [
   "create index device_by_status on device (tenant, deviceStatus)",
   "create index device_blocked on device (tenant) where blocked = 1",
   "create index device_gateways on device (tenant) where kind = 'gateway'",
-  // endTime, which is null in all of its rows, so that questions need not look at the alerts themselves.
+  // endTime, which is null in all of its rows, so that queries need not look at the alerts themselves.
   `create index alert_of_device on alert (tenant, deviceIntID, alertSeverity, endTime) where endTime is null`,
 ];

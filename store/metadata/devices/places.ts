@@ -39,7 +39,7 @@ export interface Places {
   readonly isTruncated: boolean;
 }
 
-/** Devices between the box's south and north that one question looks at, and current alerts of the tenant. */
+/** Devices between the box's south and north that one query looks at, and current alerts of the tenant. */
 export const placesWalkedMax = 250_000;
 const alertsWalkedMax = 100_000;
 /** Alerts are looked up device by device for so few devices; for more, all of the tenant's alerts are read. */

@@ -16,7 +16,7 @@ export interface FleetFacets {
 }
 
 const facetProductsMax = 50;
-/** Current alerts that one question looks at. */
+/** Current alerts that one query looks at. */
 const alertsCountedMax = 100_000;
 
 /** How many pass filters on kept columns. */

@@ -20,7 +20,7 @@ export interface FleetRequest {
 
 interface FleetPage {
   readonly items: readonly FleetRow[];
-  /** Where the next page begins; null after the last row. A page may end before its limit all the same. */
+  /** Where the next page begins; null after the last row. A page with a next one may also end before its limit. */
   readonly next: FleetPlace | null;
   readonly count: number;
   /** There are more than `count`. */

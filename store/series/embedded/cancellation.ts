@@ -1,13 +1,13 @@
 import { StoreError } from "../../lib/errors.js";
 
-/** A flag that every thread sees: 1 once the asker has left. */
+/** A flag that every thread sees: 1 once the caller has cancelled. */
 export type CancelFlag = Int32Array<SharedArrayBuffer>;
 
-/** Flags of questions that have ended, for reuse: making one costs as much as a small question. */
+/** Flags of queries that have ended, for reuse: making one costs as much as a small query. */
 const unused: CancelFlag[] = [];
 const unusedMax = 256;
 
-/** Asks with a flag that says whether the asker has left; null where the asker stays. */
+/** Asks with a flag that says whether the caller has cancelled; null where the caller never cancels. */
 export async function runCancellable<T>(
   signal: AbortSignal | null,
   ask: (cancelled: CancelFlag | null) => Promise<T>,

@@ -103,7 +103,7 @@ async function* runsOf(
   }
 }
 
-/** Whole groups; the first one alone, so that a question for the newest point reads no more than it needs. */
+/** Whole groups; the first one alone, so that a query for the newest point reads no more than it needs. */
 function* batches(groups: readonly StoredChunk[][]): Generator<StoredChunk[][]> {
   let batch: StoredChunk[][] = [];
   let points = 0;

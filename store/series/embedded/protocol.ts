@@ -85,7 +85,7 @@ export interface SeriesInFiles {
   readonly floor: number;
   /** The parts that the range touches, ascending. */
   readonly parts: readonly CatalogPart[];
-  /** Null where the asker stays. */
+  /** Null where the caller never cancels. */
   readonly left: CancelFlag | null;
 }
 

@@ -1,4 +1,4 @@
-/** Answers the questions of one asker: the writer says what is in memory, a reader adds the files. */
+/** Answers the queries of one caller: the writer says what is in memory, a reader adds the files. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";
@@ -26,11 +26,11 @@ interface ReaderDeps {
     args: WriterCalls[N]["args"],
   ): Promise<WriterCalls[N]["answer"]>;
   readonly readers: Pick<Readers, "call">;
-  /** Admits questions to the writer and the readers. */
+  /** Admits queries to the writer and the readers. */
   readonly semaphore: QuerySemaphore;
 }
 
-/** Reads of one asker at once, so that others need not wait for more. */
+/** Reads of one caller at once, so that others need not wait for more. */
 const readsAtOnce = 4;
 
 /** Queries admitted at once for each reader thread: one is worked on, another is ready. */

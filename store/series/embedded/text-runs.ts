@@ -49,7 +49,7 @@ export async function* textRuns(
   }
 }
 
-/** The first chunk comes alone, so that a question for the newest point reads no more than it needs. */
+/** The first chunk comes alone, so that a query for the newest point reads no more than it needs. */
 function batchAt(inOrder: readonly StoredTexts[], at: number): StoredTexts[] {
   const batch = inOrder.slice(at, at + 1);
   let bytes = at === 0 ? fetchBytesMax : (batch[0]?.bytes ?? 0);

@@ -91,7 +91,7 @@ export function createBucketManager(options: BucketManagerOptions): BucketManage
     look: async () => {
       await look();
     },
-    // Writes and questions that find it missing at the same time make it only once.
+    // Writes and queries that find it missing at the same time make it only once.
     ensure: making.run,
     get shardMicros() {
       return shardSeconds * 1e6;

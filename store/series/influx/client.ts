@@ -43,14 +43,14 @@ export interface InfluxClient {
   /** Sends lines in one request. Undefined when all are stored; else why not. @throws StoreError UNAVAILABLE */
   write(body: Buffer | string): Promise<LinesRefused | undefined>;
   /**
-   * The CSV answer as it arrives. With an asker it waits for the tenant's turn, and ends when the asker leaves.
+   * The CSV answer as it arrives. With a caller it waits for the tenant's turn, and ends when the caller cancels.
    * @throws StoreError UNAVAILABLE
    */
   query(flux: string, asker?: QueryCaller): AsyncGenerator<Uint8Array>;
   /** Deletes the points of [start, stop] that match; RFC 3339. @throws StoreError UNAVAILABLE */
   remove(range: { readonly start: string; readonly stop: string }, predicate?: string): Promise<void>;
   /**
-   * Asks for next to nothing, with the permissions that writes and questions need. Like them it makes a missing bucket,
+   * Asks for next to nothing, with the permissions that writes and queries need. Like them it makes a missing bucket,
    * if that is up to the service and the token may. @throws StoreError UNAVAILABLE
    */
   probe(): Promise<void>;
@@ -61,7 +61,7 @@ export interface InfluxClient {
   close(): void;
 }
 
-/** Takes the questions of one asker. */
+/** Takes the queries of one caller. */
 export interface InfluxReader {
   query(flux: string): AsyncGenerator<Uint8Array>;
 }
@@ -73,7 +73,7 @@ type Fetch = (
   how?: { readonly method?: string; readonly type?: string; readonly signal?: AbortSignal | null },
 ) => AsyncGenerator<Uint8Array>;
 
-/** The share of the connections for questions: writes never wait for these. */
+/** The share of the connections for queries: writes never wait for these. */
 const queriesPart = 3 / 4;
 
 export function createInfluxClient(access: InfluxAccess): InfluxClient {
@@ -190,7 +190,7 @@ export function createInfluxClient(access: InfluxAccess): InfluxClient {
 
 /**
  * The client's own timeouts leave a stalled answer hanging and its connection open; aborting the request ends both. The
- * server may have closed a kept connection, and a question may meet a bucket that is just being made: every request
+ * server may have closed a kept connection, and a query may meet a bucket that is just being made: every request
  * here may be repeated, so it is, once.
  */
 function createFetch(access: InfluxAccess, agent: HttpAgent): Fetch {
@@ -262,7 +262,7 @@ function unavailable(verb: string, error: unknown): StoreError {
   return new InfluxUnavailable(toTrouble(error), message, fields, { cause: error });
 }
 
-/** A question that fails because of what the bucket holds says nothing about the server. */
+/** A query that fails because of what the bucket holds says nothing about the server. */
 function unanswered(error: unknown): Error {
   const foreign = error instanceof HttpError ? foreignIn(error.message) : null;
   return foreign ?? unavailable("query", error);

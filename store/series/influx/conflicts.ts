@@ -1,5 +1,5 @@
 /**
- * Fields that InfluxDB holds with another type than ours: a question about them fails with the reason, instead of
+ * Fields that InfluxDB holds with another type than ours: a query about them fails with the reason, instead of
  * finding nothing.
  */
 import { StoreError } from "../../lib/errors.js";

@@ -51,7 +51,7 @@ export function createInfluxHealth(
   const fresh = (): Known => ({ trouble: null, since: Number.NEGATIVE_INFINITY, servedAt: -1 });
   const ways: Readonly<Record<InfluxWay, Known>> = { writes: fresh(), queries: fresh() };
 
-  /** One slow question beside others that are answered changes nothing; nor does an answer to an earlier request. */
+  /** One slow query beside others that are answered changes nothing; nor does an answer to an earlier request. */
   function serves(way: InfluxWay, began: number): void {
     const known = ways[way];
     if (known.trouble === null) known.servedAt = Math.max(known.servedAt, began);

@@ -1,4 +1,4 @@
-/** The newest points of many series of one device, by a few questions however many series there are. */
+/** The newest points of many series of one device, by a few queries however many series there are. */
 import type { StoreError } from "../../lib/errors.js";
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, Kind, ReadRange, SeriesRef } from "../series.js";
@@ -11,7 +11,7 @@ import { cut, firstWidth, readTexts, toSpan, widened } from "./reading.js";
 import { createTextColumns } from "./text-columns.js";
 import { textsExpected, textsFirst } from "./texts.js";
 
-/** About the rows that one question may answer: further fields go into another question. */
+/** About the rows that one query may answer: further fields go into another query. */
 const rowsPerRequestMax = 1_000_000;
 const fieldsPerRequestMax = 200;
 
@@ -20,7 +20,7 @@ interface Search {
   readonly series: SeriesRef;
   /** Time of its newest point; undefined where it has none. */
   edge: number | undefined;
-  /** How far back the next question reaches. */
+  /** How far back the next query reaches. */
   width: number;
   /** More than the points wanted, where several nodes have rows in one microsecond. */
   rowsMax: number;
@@ -72,7 +72,7 @@ async function newestOfFields(
   return answers();
 }
 
-/** One question; a search that is over loses its edge. */
+/** One query; a search that is over loses its edge. */
 async function step(
   client: InfluxReader,
   bucket: string,
@@ -130,7 +130,7 @@ async function inRequests(
 type Growing = (kind: Kind) => { add: RowSink; columns(): Columns };
 
 /**
- * Only the newest row: one question asks for it in two parts of the range, and Flux answers them in any order.
+ * Only the newest row: one query asks for it in two parts of the range, and Flux answers them in any order.
  */
 function createLast(kind: Kind): ReturnType<Growing> {
   let last: { readonly time: number; readonly value: number | string } | undefined;

@@ -51,7 +51,7 @@ const nobody = (): void => {};
 
 /**
  * Opens even while the server is away: calls then reject with UNAVAILABLE until it is back. A missing bucket is made,
- * at open or by the first call, if the token may; but not in place of one that somebody else had made. Questions about
+ * at open or by the first call, if the token may; but not in place of one that somebody else had made. Queries about
  * a field that something else has written with another type reject with MISMATCH.
  */
 export async function openInfluxSeriesStore(options: InfluxSeriesOptions): Promise<SeriesStore> {

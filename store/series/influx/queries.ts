@@ -1,4 +1,4 @@
-/** The questions of a series store to InfluxDB, for one asker: only our own points are answered. */
+/** The queries of a series store to InfluxDB, for one caller: only our own points are answered. */
 import { StoreError } from "../../lib/errors.js";
 import type { AggregateQuery, Columns, Latest, ReadRange, SeriesReader, SeriesRef } from "../series.js";
 import type { InfluxClient, InfluxReader } from "./client.js";
@@ -10,7 +10,7 @@ import { aggregateIncrease, aggregateWindows, latestPoints, readColumns } from "
 import { scanColumns } from "./scan.js";
 import { createTypeGuard } from "./type-guard.js";
 
-/** @param signal once aborted, questions under way end and none begins; null: the asker stays */
+/** @param signal once aborted, queries under way end and none begins; null: the caller never cancels */
 export function createInfluxReader(
   { client, bucket, conflicts }: { client: InfluxClient; bucket: string; conflicts: Conflicts },
   signal: AbortSignal | null,

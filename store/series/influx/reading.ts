@@ -1,4 +1,4 @@
-/** Questions to InfluxDB and their answers as columns. */
+/** Queries to InfluxDB and their answers as columns. */
 
 import { StoreError } from "../../lib/errors.js";
 import type { Arithmetic } from "../arithmetic.js";

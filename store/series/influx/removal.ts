@@ -7,12 +7,12 @@ import { influxName } from "./names.js";
 import { readResponseText } from "./reading.js";
 import { timeMax } from "./times.js";
 
-/** Devices in one question, whose text is compiled anew each time. */
+/** Devices in one query, whose text is compiled anew each time. */
 const devicesPerQueryMax = 250;
 /** Deletions under way at once: the server takes one device a request. */
 const deletionsMax = 4;
 
-/** One question a product and 250 devices. @throws StoreError UNAVAILABLE */
+/** One query a product and 250 devices. @throws StoreError UNAVAILABLE */
 export async function whichHavePoints(
   client: Pick<InfluxClient, "query">,
   bucket: string,

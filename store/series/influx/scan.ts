@@ -1,4 +1,4 @@
-/** Reads a series of any length in pieces, each by a question of its own: a slow reader holds no answer open. */
+/** Reads a series of any length in pieces, each by a query of its own: a slow reader holds no answer open. */
 
 import { textsBytes } from "../../lib/text-bytes.js";
 import type { Columns, ReadRange, SeriesRef } from "../series.js";

@@ -1,4 +1,4 @@
-/** Only our own points are answered. Where some of ours were refused, the question fails instead of finding nothing. */
+/** Only our own points are answered. Where some of ours were refused, the query fails instead of finding nothing. */
 
 import type { AggregateQuery, SeriesRef } from "../series.js";
 import type { Bounds, ReadablePart } from "./conflict-register.js";

@@ -1,4 +1,4 @@
-/** The questions of a series store whose points are in several: each is asked where the device's points may be. */
+/** The queries of a series store that consists of several: each goes to those that may have the device's points. */
 import { StoreError } from "../../lib/errors.js";
 import { createAggregation } from "../aggregation.js";
 import { createExtremes } from "../extremes.js";

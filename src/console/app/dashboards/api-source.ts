@@ -7,7 +7,7 @@ import type { AlertsPanel, Series, SeriesPanel, Variable } from "./document.js";
 import type { AlertRow, Asked, Item, MetricItem, PanelSource, PointFacts, RawItem } from "./source.js";
 import { type Chosen, resolveTarget } from "./targets.js";
 
-/** Devices of a chart whose alerts are marked on it: two questions each. */
+/** Devices of a chart whose alerts are marked on it: two queries each. */
 const markedMax = 3;
 const alertsMax = 100;
 /** Devices that are asked for one by one. */
@@ -37,14 +37,14 @@ function noneIfGone<T>(none: T): (error: unknown) => T {
   };
 }
 
-/** One question of the API, with the series that it answers. */
+/** One request to the API, with the series that it answers. */
 interface Question {
   readonly path: "/original_data" | "/metrics_data";
   readonly query: Readonly<Record<string, string | number | undefined>>;
   readonly series: readonly number[];
 }
 
-/** The questions of a panel: raw points of one device or group are asked for together. */
+/** The queries of a panel: raw points of one device or group are asked for together. */
 export function listDataRequests(
   panel: SeriesPanel,
   { from, to, zone, size }: Asked,

@@ -17,7 +17,7 @@ export interface Board {
   readonly news: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
   /** What has come late since it is shown. */
   readonly late: LatePoints;
-  /** Asked again for the same question: a refresh by hand. */
+  /** Asked again for the same query: a refresh by hand. */
   readonly round: number;
   onRange(from: number, to: number): void;
 }

@@ -1,4 +1,4 @@
-/** Values of any devices over any range: the page for questions that no dashboard has asked yet. */
+/** Values of any devices over any range: the page for queries that are on no dashboard. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { t } from "../i18n.js";

@@ -94,7 +94,7 @@ async function metricValues(group: readonly Chosen[], asked: Asked, signal: Abor
   return group.map((one) => [chosenKey(one), valuesOfItem(items.find((item) => isItemForChosen(item, one)))]);
 }
 
-/** A question to the API, to be asked here or copied. */
+/** A request to the API, to be sent here or copied. */
 interface Request {
   readonly method: "GET" | "POST";
   readonly path: string;

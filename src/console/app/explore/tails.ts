@@ -1,4 +1,4 @@
-/** Points that came after the answer to a question, each line's in order of time. */
+/** Points that came after the answer to a query, each line's in order of time. */
 
 interface Tail {
   readonly times: number[];
@@ -47,7 +47,7 @@ export function addPoint(tails: Tails, key: string, time: number, value: number,
   if (late.length > lateMax) late.splice(0, late.length - lateMax);
 }
 
-/** Whether so much has come that the question should be asked again: what a tail has lost the new answer has. */
+/** Whether so much has come that the query should be sent again: the new answer has what a tail has lost. */
 export function isFull(found: ReadonlyMap<string, Values>, tails: Tails): boolean {
   return [...tails].some(([key, { times }]) => {
     const last = found.get(key)?.times.at(-1) ?? Number.NEGATIVE_INFINITY;

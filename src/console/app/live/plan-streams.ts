@@ -1,4 +1,4 @@
-/** What all windows want, as few questions to GET /live as possible. */
+/** Plans as few requests to GET /live as possible for what all windows want. */
 import { api } from "../base.js";
 import type { Topic, Want } from "./protocol.js";
 
@@ -7,7 +7,7 @@ export interface Question {
   readonly devices: readonly string[] | null;
 }
 
-/** What one question may name. */
+/** The limits of one request. */
 const devicesMax = 100;
 const lettersMax = 6000;
 
@@ -25,7 +25,7 @@ export function planStreams(wants: readonly Want[]): Question[] {
   const some = ofSome.size === 0 ? [] : parts([...devices].sort());
   const questions = some.map((part) => ({ topics: [...ofSome].sort(), devices: part }));
   const [first] = questions;
-  // The figures are not of devices: they come along with any question.
+  // The figures are not of devices: they come along with any stream.
   if (first !== undefined && ofAll.delete("overview")) first.topics.push("overview");
   if (ofAll.size > 0) return [...questions, { topics: [...ofAll].sort(), devices: null }];
   // One stream is there in any case: it shows whether the service is.
@@ -58,7 +58,7 @@ function parts(devices: readonly string[]): string[][] {
   return found;
 }
 
-/** Whether the questions bring all that is wanted. */
+/** Whether the streams bring all that is wanted. */
 export function bring(questions: readonly Question[], { topics, devices }: Want): boolean {
   const bringsIt = (topic: Topic, device: string | null): boolean =>
     questions.some(

@@ -38,7 +38,7 @@ interface Streams {
   readonly isRunning: boolean;
   /** The worst of them; null: not known yet. */
   readonly state: LinkState | null;
-  /** The questions of the streams that the service has greeted. */
+  /** The requests of the streams that the service has greeted. */
   readonly heard: readonly Question[];
   want(questions: readonly Question[]): void;
   closeAll(): void;

@@ -1,4 +1,4 @@
-/** A map of where devices are: of whichever the question is about, on the page of the map or in a panel. */
+/** A map of the places of devices that a query selects, on the map page or in a panel. */
 import { useSignal } from "@preact/signals";
 import { LatLngBounds, type Map as LeafletMap } from "leaflet";
 import type { ComponentChildren } from "preact";
@@ -21,9 +21,9 @@ import {
 interface PlaceMapProps {
   /** What says where devices are, as GET /device_places answers. */
   clusters(bbox: string, zoom: number, signal: AbortSignal): Promise<Places>;
-  /** Names the question: another one asks anew. */
+  /** Identifies the query: a change fetches the places again. */
   readonly source: string;
-  /** The same question once more: a refresh by hand. */
+  /** Changes with each refresh by hand, which sends the same query again. */
   readonly round?: number;
   /** While nobody can see it, nothing is asked. */
   readonly isVisible?: boolean;

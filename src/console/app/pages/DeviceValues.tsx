@@ -36,7 +36,7 @@ export function DeviceValues({ device }: DeviceValuesProps) {
   );
   const live = useLiveValues(deviceID);
   const newest = useQuery(
-    // What has come between the question and the stream is asked for once more.
+    // Fetches again what has come between the query and the begin of the stream.
     `newest ${deviceID} ${live.isConnected}`,
     (signal) =>
       call<readonly OriginalData[]>("GET", "/original_data", {

@@ -13,7 +13,7 @@ async function loadNames(): Promise<void> {
   names.value = (await call<{ readonly items: readonly string[] }>("GET", "/timezones")).items;
 }
 
-/** The one zone of question, axis, table and range: it changes once its rules are here. */
+/** The one zone of query, axis, table and range: it changes once its rules are here. */
 export function ZonePicker({ zone, onZone }: ZoneFieldProps) {
   const load = async (typed: string): Promise<void> => {
     if (await loadZone(typed).catch(() => false)) await onZone(typed);

@@ -11,7 +11,7 @@ import { Choice } from "./Choice.js";
 import { filterParameter, listParameterNames } from "./filtering.js";
 import type { Filter } from "./resources.js";
 
-/** Another question has other pages, and can be gone back from. */
+/** A changed filter begins at the first page, and is an entry of the browser's history. */
 const applyFilters = (changes: Readonly<Record<string, string | undefined>>): void =>
   setQuery({ ...changes, page: undefined }, { replace: false });
 

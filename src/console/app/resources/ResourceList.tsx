@@ -22,9 +22,9 @@ import { pageOfWhole } from "./whole-list.js";
 
 interface ResourceListProps {
   readonly resource: Resource;
-  /** Parameters that every question has, and that new records get: the product that it is about, for instance. */
+  /** Parameters that every query has, and that new records get: the product that it is about, for instance. */
   readonly within?: Readonly<Record<string, string | number>>;
-  /** What new records get besides, and no question has. */
+  /** Further parameters for new records, which no query has. */
   readonly besides?: Readonly<Record<string, string | number>>;
   /** Asked again after so long; absent: once. */
   readonly everyMs?: number;
@@ -56,7 +56,7 @@ export function ResourceList({ resource, within = {}, besides = {}, everyMs }: R
     },
     everyMs,
   );
-  // What is ticked is ticked on what is seen: another question, and rows that have gone, have nothing ticked.
+  // A tick counts only for the query in which it was set, and only while its row is shown.
   const ticked = useSignal<{ readonly key: string; readonly ids: ReadonlySet<number> }>({ key, ids: nobody });
   const items = list.data?.items ?? [];
   const chosen = new Set(

@@ -18,7 +18,7 @@ export function listFilters({ filters = [] }: Resource, within: Within): readonl
 export const listParameterNames = (filters: readonly Filter[]): string[] =>
   filters.flatMap((one) => (one.kind === "time" ? ["from", "to"] : [filterParameter(one)]));
 
-/** What is asked, as it stays the same while time passes: `-1h` is one question all day. */
+/** The query in a form that does not change as time passes: `-1h` is one query all day. */
 export function createFilterQuery(
   { search }: Resource,
   filters: readonly Filter[],
@@ -35,7 +35,7 @@ export function createFilterQuery(
   };
 }
 
-/** The question as the API takes it now. */
+/** The query as the API takes it now. */
 export function createListParameters(
   question: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string | number>> {

@@ -32,7 +32,7 @@ export function useLiveChanges(
     ...(told === "alerts" ? { onAlerts: ask } : {}),
     ...(told === "commands" ? { onCommands: ask } : {}),
   });
-  // What has come between the question and the stream.
+  // Fetches what has come between the query and the begin of the stream.
   useEffect(() => {
     if (isLive) ask();
   }, [isLive]);
