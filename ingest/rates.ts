@@ -1,6 +1,6 @@
 /**
- * What came in of each second of the last ten minutes: of each tenant, and of all. A message costs a few additions in
- * arrays; the slots are cleared as the seconds pass, of the monotonic clock, so setting the clock changes nothing.
+ * Counts of each second of the last ten minutes: of each tenant, and of all. A message costs a few additions in arrays;
+ * the slots are cleared as the seconds of the monotonic clock pass, so setting the clock changes nothing.
  */
 import type { Reason } from "./decode/reasons.js";
 

@@ -104,7 +104,7 @@ export async function serve(
       log,
       fatal,
     });
-    // Who has which shard is known from here on.
+    // The owners of the shards are known from here on.
     pipelines.moving.pipelines.look();
   }
   const { http, https, listeners } = servers;

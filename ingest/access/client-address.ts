@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Proxies } from "./proxies.js";
 
-/** Whose request came from `peer` (canonical), by what trusted proxies say in its headers. */
+/** Finds the client of a request from `peer` (canonical), by what trusted proxies say in its headers. */
 export function readClientAddress(proxies: Proxies, peer: string, headers: IncomingHttpHeaders): string {
   const list = headers["x-forwarded-for"];
   const forwardedList = Array.isArray(list) ? list.join(",") : list;

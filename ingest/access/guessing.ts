@@ -13,7 +13,7 @@ export interface GuessGuard {
   readonly proven: VerifiedLogins;
 }
 
-/** Who comes, and from where. */
+/** A client that tries to authenticate: its address, and what it has sent. */
 interface Comer {
   readonly address: string;
   readonly username: string | undefined;

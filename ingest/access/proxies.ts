@@ -12,7 +12,7 @@ export interface Proxies {
   /** Whether this address (canonical) is one of theirs. */
   trusts(address: string): boolean;
   /**
-   * Whose request came from `peer` (canonical): from the right, the first address that is not a trusted
+   * Finds the client of a request from `peer` (canonical): from the right, the first address that is not a trusted
    * proxy's. If a proxy does not say, or says something unreadable, the request is the proxy's own.
    */
   clientOf(peer: string, headers: ProxyHeaders): string;

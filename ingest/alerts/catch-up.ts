@@ -24,7 +24,7 @@ interface CatchUpOptions {
 
 /** The source of live records may wait for its store: after this time without a record the journal is read. */
 const stallMs = 1000;
-/** So long it waits for others before it reads on: thousands of devices connect at once. */
+/** Waits this long for others before it reads on: thousands of devices connect at once. */
 const readDelayMs = 10;
 
 export function createCatchUp(

@@ -92,7 +92,7 @@ export function createDeviceStates(options: StateWriterOptions, signal: AbortSig
     const waits: Promise<void>[] = [];
     await writer.writeSome(() => {
       const known = ids.flatMap((id) => states.get(id) ?? []);
-      // What is being applied to it must be written too, or it would overwrite a later change by hand.
+      // A message that is being applied to it must be written too, or it would overwrite a later change by hand.
       const isBusy = known.some((state) => state.isBusy) && !signal.aborted;
       if (isBusy) waits.push(waitUntil(signal, (wake) => void onReleased.push(wake)));
       return isBusy ? [] : known.filter((state) => state.isDirty);

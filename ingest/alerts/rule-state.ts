@@ -180,7 +180,7 @@ export function toDeviceIngest(state: DeviceState): DeviceIngest {
   };
 }
 
-/** What is counted: a message has an id, and values whose JSON is made when it is asked for. */
+/** A message that is counted: it has an id, and values whose JSON is made when it is asked for. */
 export interface Countable {
   readonly id: number;
   detail(): string;

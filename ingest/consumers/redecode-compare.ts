@@ -7,7 +7,7 @@ const readPointsMax = 10_000;
 export interface Compared {
   /** Those whose series has no point at their time. */
   readonly missing: readonly Point[];
-  /** Whose time holds another value. */
+  /** Points at whose time another value is stored. */
   readonly changed: number;
   readonly unchanged: number;
 }

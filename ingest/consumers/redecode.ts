@@ -38,9 +38,9 @@ interface RedecodeOptions {
 
 export interface Redecoded {
   readonly messages: number;
-  /** That were not there. */
+  /** Points that were missing. */
   readonly points: number;
-  /** Whose time holds another value, which stays. */
+  /** Points at whose time another value is stored, which stays. */
   readonly changed: number;
   readonly unchanged: number;
   readonly refused: ReadonlyMap<Reason, number>;
@@ -61,7 +61,7 @@ export async function redecode(options: RedecodeOptions): Promise<Redecoded> {
   const seen = createSeenTimes();
   let waiting: Point[] = [];
   let payloads = 0;
-  /** Whose journal stamped the points that wait. */
+  /** The shard whose journal stamped the points that wait. */
   let shard = 0;
 
   async function flush(): Promise<void> {

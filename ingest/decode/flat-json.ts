@@ -158,7 +158,7 @@ function readText(payload: Buffer): string | null {
   return payload.toString("latin1", from, end);
 }
 
-/** So many digits are exact in a double, and so are these powers of ten: their quotient is rounded correctly. */
+/** Up to this many digits are exact in a double, and so are these powers of ten: the quotient is rounded correctly. */
 const digitsMax = 15;
 const powers = Array.from({ length: digitsMax + 1 }, (_, exponent) => 10 ** exponent);
 

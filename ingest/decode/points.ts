@@ -206,7 +206,7 @@ function dropDuplicates(points: DecodedPoint[], from: number, refuse: Refuse): v
   refuse("duplicate", dropped);
 }
 
-/** So many points of one time are compared with each other more quickly than a map of them is made. */
+/** Up to this many points of one time are compared with each other faster than a map of them is built. */
 const comparedMax = 16;
 
 /** Lists in the order of time: only points that follow each other can have the same time. False in case of doubt. */

@@ -1,6 +1,6 @@
 /** What a key that is no data point was perhaps meant to be. */
 
-/** So many letters may be wrong; of short names fewer. */
+/** The number of letters that may be wrong; in short names fewer. */
 const editsMax = 2;
 const shortLength = 3;
 

@@ -30,7 +30,7 @@ interface AccessFeed {
 export function createAccessFeed({ db, cache, versions, onSubscriptions }: AccessFeedDeps): AccessFeed {
   const { entries } = cache;
 
-  /** What is bound to devices has changed. */
+  /** Reads the bindings of devices again after a change. */
   async function reloadAccess(ids: readonly number[]): Promise<void> {
     const slice = createSlice();
     for (let at = 0; at < ids.length; at += devicesPerRead) {

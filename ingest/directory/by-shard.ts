@@ -55,7 +55,7 @@ export interface OpenShards<T> extends ByShard<T>, Pick<ShardWaits, "look"> {
   endWaits(): void;
 }
 
-/** What is known of the processes that share the shards. */
+/** Facts about the processes that share the shards. */
 export interface ShardHolders {
   /** The other process that has the shard; null: none. */
   of(shard: number): number | null;

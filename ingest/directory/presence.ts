@@ -2,7 +2,7 @@ import type { Db } from "../../store/metadata/db/db.js";
 import { type PresenceChange, storePresence } from "../../store/metadata/devices/presence.js";
 import { createCarriedDevices } from "./carried-devices.js";
 
-/** Who is connected: at once in memory, soon after in the metadata, where readers and filters look. */
+/** Presence of devices: at once in memory, soon after in the metadata, where readers and filters look. */
 export interface Presence {
   connected(device: number, ip: string, keepAlive: number, at: number): void;
   disconnected(device: number): void;

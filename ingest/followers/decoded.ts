@@ -33,7 +33,7 @@ export interface DecodedListener {
   ): void;
 }
 
-/** What is known of a record that must not be looked into. */
+/** Stands for a dead letter, which must not be decoded. */
 export const deadLetterRecord: DecodedRecord = {
   points: [],
   from: 0,

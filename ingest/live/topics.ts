@@ -7,7 +7,7 @@ export interface LiveDevice {
   readonly deviceID: string;
 }
 
-/** What is published of one device. */
+/** A topic: the events of one device. */
 export interface Topic<Event extends Numbered> {
   readonly device: LiveDevice;
   readonly part: TenantPart<Event>;

@@ -84,7 +84,7 @@ export function covers(filter: string, topic: string): boolean {
       if (f < filter.length && filter.charCodeAt(f) !== slash) return false;
     }
     if (f === filter.length) return t === topic.length;
-    // What is left of the filter may be "/#", which covers its parent too.
+    // The rest of the filter may be "/#", which covers its parent too.
     if (t === topic.length) return f === filter.length - 2 && filter.charCodeAt(f + 1) === hash;
   }
 }

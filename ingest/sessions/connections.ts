@@ -134,7 +134,7 @@ export function createConnections({ registry, now }: ConnectionsDeps): Connectio
   };
 }
 
-/** What is asked of the connections of every shard of the process. */
+/** Joins the connections of all shards of the process. */
 export function connectionsOfShards(
   shards: Pick<ByShard<Connections>, "all">,
 ): Pick<Connections, "has" | "sendToAll" | "waitingBytes"> {

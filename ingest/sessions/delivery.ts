@@ -16,8 +16,8 @@ export interface SessionDelivery {
   /** To every session that it reaches; `settled` is called for each copy of QoS 1. */
   send(deviceSessions: DeviceSessions, published: Published, settled?: Settled): Reached;
   /**
-   * What is retained under a filter that has just been subscribed to, as its options ask: at QoS 1 and 2 into the queue
-   * at once, for a queue is a function of the journal; the rest as quickly as the client reads.
+   * Hands over the messages retained under a newly subscribed filter, as its options ask: at QoS 1 and 2 into the
+   * queue at once, for a queue is a function of the journal; the rest as quickly as the client reads.
    */
   handOver(deviceSessions: DeviceSessions, state: SessionState, wanted: Wanted): void;
 }

@@ -117,7 +117,7 @@ export function createDownlinks(deps: DownlinksDeps): SessionDownlinks {
       if (!mayWait && registry.get(device) === undefined) return null;
       const entry = directory.peek(device) ?? (await directory.get(device));
       if (entry === undefined) return null;
-      // What is found here is remembered: the sending that follows costs nothing more.
+      // The result is remembered: the sending that follows costs nothing more.
       const cost = registry.publishCost(device, topic);
       return work.run(entry.device.tenant, cost, () => findReach(entry, topic, qos));
     },

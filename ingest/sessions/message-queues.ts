@@ -113,7 +113,7 @@ export function createMessageQueues(deps: MessageQueuesDeps): MessageQueues {
       held.end(state);
       const outgoing = ownMap(state.outgoing);
       for (const { settled } of outgoing.values()) settled?.(false);
-      // What is still on its way to the disk for it must not be subtracted a second time.
+      // Records for it that are still on their way to the disk must not be subtracted a second time.
       outgoing.clear();
       state.outgoingBytes = 0;
     },

@@ -5,7 +5,7 @@ import type { JournalInput } from "../../store/journal/record.js";
 import type { Origin } from "../uplinks/accept.js";
 import type { SessionState } from "./state.js";
 
-/** Who a record of a session is about. */
+/** Converts the origin of a message to the subject of a session's record. */
 export function toRecordSubject({ device, connection, session, ip }: Origin) {
   return { tenant: device.device.tenant, device: device.id, connection, session, ip };
 }

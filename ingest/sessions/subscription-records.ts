@@ -33,7 +33,7 @@ export function createSubscriptionRecords(
 
   return {
     subscribeByPlatform: (origin, state, wanted, done) => {
-      // What is on its way to the disk may differ from both.
+      // A change on its way to the disk may differ from both.
       const pending = asked.get(state) ?? 0;
       if (pending === 0 && !registry.differsFromPlatform(state, wanted)) return done?.();
       const details = encodePlatformDetails(wanted);

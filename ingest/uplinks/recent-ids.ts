@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
  * Among a thousand the chance that two meet is below 10^-13.
  */
 export interface RecentIDs {
-  /** What was noted with the id, from 0 to 65,535; undefined for an id that is not among them. */
+  /** The value that was noted with the id, from 0 to 65,535; undefined for an id that is not among them. */
   get(id: string): number | undefined;
   /** The oldest goes when there are too many. */
   add(id: string, value?: number): void;

@@ -179,7 +179,7 @@ function createSettling(deps: RemovalDeps, stopping: AbortSignal) {
     settle: async (newest: number): Promise<boolean> => {
       if (newest <= settledThrough) return true;
       await deps.followed();
-      // What was appended before the deletion was known; messages that come later find no device.
+      // Covers what was appended before the deletion was known; messages that come later find no device.
       const sentBefore = deps.journals.all.map((one) => ({ one, id: one.journal.appendedID }));
       const isSettled = () => sentBefore.every(({ one, id }) => one.settledID >= id);
       for (let waitedMs = 0; !isSettled(); waitedMs += settleLookMs) {

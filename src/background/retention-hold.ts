@@ -8,7 +8,7 @@ export interface RetentionHold {
   keep(seconds: number, holder: HoldOwner): void;
 }
 
-/** Who makes a backup: somebody who runs the command, or the service for a task of its own. */
+/** The maker of a backup: a user who runs the command, or the service in a task of its own. */
 export type HoldOwner = "command" | "task";
 
 /** @param monotonic milliseconds */

@@ -16,7 +16,7 @@ interface Described extends Omit<Manifest, "format" | "files"> {
   readonly bytes: number;
 }
 
-/** What was found when every byte was last looked at. */
+/** The result of the last check of every byte. */
 const verifiedSchema = z.object({
   /** The checksum of the manifest: another backup of the same name has not been looked at. */
   manifest: z.string(),

@@ -20,7 +20,7 @@ export interface ServiceHold {
   release(): Promise<void>;
 }
 
-/** What is copied, as the settings of its service say. */
+/** The parts to copy, by the settings of the service. */
 export interface BackupSource extends Pick<Config, "dataDir" | "nodeNumber"> {
   readonly influx: {
     readonly servers: readonly { readonly url: string }[];
@@ -83,8 +83,8 @@ export async function makeBackup(options: BackupOptions): Promise<BackupMade> {
     const metadata = existsSync(join(from, "metadata.db"))
       ? await beginDatabaseCopy(join(from, "metadata.db"), join(work, "metadata.db"), throttle)
       : null;
-    // What is acknowledged up to here knows only records that are in the metadata's log by now, and what the metadata
-    // know of the journal is in what is copied of the journal afterwards.
+    // Messages acknowledged up to here refer only to records that are already in the metadata's log. The journal is
+    // copied afterwards, so that the copy has all journal ids to which the metadata refer.
     const committedIDs = await service?.keep();
     await metadata?.finish();
     for (const folder of await shards.since()) await copyRest(from, work, folder, copying);

@@ -16,7 +16,7 @@ interface Restored {
   readonly createdAt: string;
   readonly files: number;
   readonly bytes: number;
-  /** What is not in the backup and must be put back by other means. */
+  /** Parts that are not in the backup and must be restored by other means. */
   readonly missing: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import { verifyPoints } from "../../store/series/embedded/verify.js";
 import { shardFolders } from "../host/shard-folders.js";
 import { holdsFilesAlone, isBackup, verifyBackup } from "./verify-backup.js";
 
-/** What is broken, what that means, and what can be done. */
+/** A fault, its consequences, and what can be done. */
 interface Finding {
   readonly file: string;
   readonly fault: string;

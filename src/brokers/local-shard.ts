@@ -48,7 +48,7 @@ export function createLocalShard(deps: LocalShardDeps): LocalShard {
       },
     },
     takenBefore: async (device) => {
-      // What is found is acknowledged, and the history is read from the disk.
+      // The caller acknowledges what is found here, so it must be on disk; the history is read from the disk, too.
       await allKept();
       const taken = await takenByEarlierRun(history, device, session, { lastID: Number.POSITIVE_INFINITY });
       return new Set([...taken, ...recent.of(device)]);

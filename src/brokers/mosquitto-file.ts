@@ -10,7 +10,7 @@ import {
 } from "./mosquitto.js";
 import type { Unwritten } from "./placeholders.js";
 
-/** What was written to a file. */
+/** The contents that were written to a file. */
 interface WrittenConfig {
   readonly file: string;
   readonly clients: number;

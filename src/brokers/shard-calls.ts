@@ -26,7 +26,7 @@ export const brokerBegin = z.strictObject({
   shard: id,
   /** Ascends from one follower of the broker to the next. */
   term: id,
-  /** Who has the seat, as its row says. */
+  /** The holder of the seat, as its row says. */
   owner: z.string(),
 });
 export const brokerTake = z.strictObject({

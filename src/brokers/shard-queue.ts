@@ -1,5 +1,5 @@
 /**
- * What waits for a shard, whichever node has it: messages of the broker are sent there, in their order, until they are on
+ * The queue of a shard, whichever node has it: messages of the broker are sent there, in their order, until they are on
  * its disk.
  */
 import type { BrokerShard } from "../../ingest/transports/broker/broker-shard.js";
@@ -32,7 +32,7 @@ interface ShardQueue extends BrokerShard {
 
 interface ShardQueueDeps {
   readonly shard: number;
-  /** Who has the seat: its owner, and its term. */
+  /** The holder of the seat: its owner, and its term. */
   readonly seat: { readonly owner: string; readonly term: number };
   readonly session: number;
   /** The answer of the node that has the shard now. @throws Error if none has it, or it does not answer */

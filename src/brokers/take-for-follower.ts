@@ -112,7 +112,7 @@ export function createFollowerCalls(deps: FollowerCallsDeps): FollowerCalls {
     const taken: OnItsWay[] = [];
     for (const message of call.messages) {
       const one = await takeOne(call, shard, message);
-      // What comes after it waits with it.
+      // Later messages of the call must not overtake it.
       if (one === null) break;
       taken.push(one);
     }

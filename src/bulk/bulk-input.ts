@@ -1,6 +1,6 @@
 import type { FleetFilters } from "../../store/metadata/fleet/filters.js";
 
-/** What is done to each device. */
+/** The action on each device. */
 export type BulkAct =
   | {
       readonly action: "command";

@@ -33,7 +33,7 @@ export const moveSeriesUsage = "tidemark move-series --to influxdb|embedded [--k
 interface OpenEngine {
   readonly name: string;
   readonly store: SeriesStore;
-  /** What was found damaged, and what was lost with it. */
+  /** The damage that was found, and what was lost with it. */
   readonly damage: readonly string[];
 }
 

@@ -46,7 +46,7 @@ export async function listenCluster(deps: ListenerDeps): Promise<ClusterListener
   const instance = randomUUID();
   const takeClients = takeSharedLinks({ onClient: onMqtt, helloTimeoutMs });
   const sockets = new Set<Socket>();
-  /** Who is at the other end. */
+  /** The node at the other end. */
   const nodeBySocket = new WeakMap<TLSSocket, number>();
   const server = createServer(
     {

@@ -1,4 +1,4 @@
-/** Who of a cluster is there, as one node sees it: by whether beats change, over its own clock. */
+/** The nodes of a cluster that are alive, as one node sees it: by whether beats change, over its own clock. */
 import type { NodeState } from "../../store/metadata/cluster/cluster-state.js";
 
 /** How often a node beats, and looks at the beats of the others. */

@@ -1,5 +1,5 @@
 /**
- * Who of the cluster is to have which shard, agreed by rows of the shared metadata. They decide who tries: that no two
+ * The nodes that are to have the shards, agreed by rows of the shared metadata. They decide who tries: that no two
  * nodes write to a shard is the work of its log.
  */
 import { sleep as systemSleep } from "../../store/lib/abortable.js";

@@ -58,7 +58,7 @@ export interface Local {
 
 const delayMs = { first: 1000, longest: 60_000 } as const;
 
-/** What is done with one shard, from one phase to the next. */
+/** The steps with one shard, from one phase to the next. */
 export function createShardSteps(
   deps: ShardStepsDeps,
   locals: Map<number, Local>,

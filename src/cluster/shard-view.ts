@@ -1,4 +1,4 @@
-/** Who has which shard, as this node knows it: what it has read, and what it has written itself since. */
+/** The owners of shards, as this node knows them: what it has read, and what it has written itself since. */
 import type { NodeIdentity } from "../../store/metadata/cluster/cluster-nodes.js";
 import type { ClusterState, NodeState } from "../../store/metadata/cluster/cluster-state.js";
 import { createNodeWatch } from "./node-watch.js";
@@ -12,7 +12,7 @@ export interface ShardView {
   miss(): void;
   /** This node has written who has the shard. */
   wrote(shard: number, holder: NodeIdentity | null): void;
-  /** Who is to have the shard, there or not; null: nobody. */
+  /** The node that is to have the shard, alive or not; null: none. */
   holder(shard: number): NodeIdentity | null;
   isOwn(shard: number): boolean;
   ownShards(): readonly number[];

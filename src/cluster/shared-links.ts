@@ -169,7 +169,7 @@ export function takeSharedLinks({ onClient, helloTimeoutMs }: TakingDeps): (link
     stream.respond({ ":status": 200 });
     endWithPeer(stream);
     holdNoMoreThan(stream);
-    // What waits to go out will never be taken; the library says so by no other event.
+    // Data that waits to go out will never be sent; the library reports that by no other event.
     stream.once("aborted", () => {
       if (stream.writableLength > 0) stream.destroy();
     });

@@ -76,7 +76,7 @@ interface NodeCallsDeps {
   /** The commands of local devices. */
   readonly commands: Commands;
   readonly directory: Pick<Directory, "get">;
-  /** What is kept here of a list, of these shards. */
+  /** The part of a list that is kept here, of these shards. */
   readonly list: (query: ListQuery, shards: readonly number[]) => Promise<ListAnswer>;
   /** The dead letters of this node. */
   readonly asides: () => readonly DeadLetter[];

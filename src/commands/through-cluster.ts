@@ -22,14 +22,14 @@ type Node = number | null;
 type Shared = Pick<Command, "topic"> & Partial<Command>;
 
 const none = new Uint8Array();
-/** What is asked before a log is written; what sends, and waits until it is kept. */
+/** Timeouts: of calls before a log is written, and of calls that send and wait until that is kept. */
 const [askMs, sendMs] = [5_000, 30_000];
 const base64 = (payload: Uint8Array): string => Buffer.from(payload).toString("base64");
 const truths = (answers: NodeAnswers): boolean[] => answers.map((one) => one === true);
 const grants = (answers: NodeAnswers): (CommandRoute["qos"] | null)[] =>
   answers.map((one) => (typeof one === "number" ? one : null));
 
-/** What is asked in one turn of the loop about many devices is one call for each node. */
+/** Groups requests about many devices in one turn of the loop into one call for each node. */
 export function throughCluster(here: Commands, { placeOf, call, directory, onFault }: Ways): Commands {
   const nodes = new WeakMap<CommandRoute, Node>();
   const callOtherNode = async (node: Node, request: NodeCall): Promise<NodeAnswers> =>

@@ -54,7 +54,7 @@ interface ClusterEnvironment {
   readonly INFLUX_URL?: readonly string[] | undefined;
 }
 
-/** What is wrong with the settings of a cluster, a line each. */
+/** Faults of the settings of a cluster, one a line. */
 export function clusterProblems(env: ClusterEnvironment): string[] {
   const { CLUSTER_NODES: nodes, NODE_NUMBER: own } = env;
   if (nodes === undefined) return env.CLUSTER_HOST === undefined ? [] : ["CLUSTER_HOST: needs CLUSTER_NODES"];

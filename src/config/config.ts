@@ -132,7 +132,7 @@ export interface Config {
   readonly mapTiles: {
     /** With the places of `tileUrl`. */
     readonly template: string;
-    /** Whose the map is, as its source wants to be named. */
+    /** The attribution that the source of the map requires. */
     readonly attribution: string;
     /** How the tiles are made fit for a dark page. */
     readonly dark: "invert" | "dim";
@@ -491,7 +491,7 @@ function serverFiles(certs: string | undefined, keys: string | undefined): Confi
   return namesIn(certs).map((certPath, at) => ({ certPath, keyPath: keyPaths[at] ?? "" }));
 }
 
-/** What is wrong with the lists; null: nothing. */
+/** Finds a fault of the lists; null: none. */
 function serverFilesProblem(certs = "", keys = ""): string | null {
   const [all, allKeys] = [namesIn(certs), namesIn(keys)];
   const isSound = all.length === allKeys.length && all.length <= 2 && ![...all, ...allKeys].includes("");

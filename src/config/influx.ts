@@ -28,7 +28,7 @@ interface InfluxEnvironment {
   readonly INFLUX_BUCKET: string;
 }
 
-/** What is wrong with the settings of InfluxDB, a line each. @param shards of the deployment's journal */
+/** Faults of the settings of InfluxDB, one a line. @param shards of the deployment's journal */
 export function influxProblems(env: InfluxEnvironment, shards: number): string[] {
   const { INFLUX_URL: urls } = env;
   if (urls === undefined) return [];

@@ -108,7 +108,7 @@ interface JournalEnvironment {
   readonly CLUSTER_NODES?: readonly object[] | undefined;
 }
 
-/** What is wrong with the settings of the journal, a line each. */
+/** Faults of the settings of the journal, one a line. */
 export function journalProblems(env: JournalEnvironment): string[] {
   const { JOURNAL_URL: url } = env;
   if (url === undefined) return env.JOURNAL_CA === undefined ? [] : ["JOURNAL_CA: needs JOURNAL_URL"];

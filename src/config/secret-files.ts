@@ -12,7 +12,7 @@ interface WithSecrets {
   readonly environment: Environment;
   /** Names of the settings whose values are from files. */
   readonly fromFiles: ReadonlySet<string>;
-  /** What is wrong, a line each, without what the files hold. */
+  /** Faults, one a line, without the contents of the files. */
   readonly problems: readonly string[];
 }
 

@@ -8,7 +8,7 @@ export const ownRoots: readonly string[] = [
   ...["health", "ping", "query", "write", "ws"],
 ];
 
-/** What is wrong with a prefix, or null. */
+/** Finds a fault of a prefix; null: it is valid. */
 export function basePathProblem(text: string): string | null {
   const segments = text.split("/").slice(1);
   if (!basePathForm.test(text) || text.length > basePathCharactersMax || segments.some(isDots))

@@ -28,7 +28,7 @@ interface Sizes {
   readonly map: number;
   /** The size that each lazily loaded file adds by itself. */
   readonly lazy: ReadonlyMap<string, number>;
-  /** What is larger than it may be, in words. */
+  /** The parts that are larger than allowed, in words. */
   readonly excess: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export function sizesOf(first: readonly string[], all: readonly BuiltFile[]): Si
   return { firstLoad, total, map, lazy, excess };
 }
 
-/** What is drawn by Leaflet, and on which land. */
+/** Whether the file belongs to the map: Leaflet, or the outlines of the land. */
 function isOfMap({ name, entry }: BuiltFile): boolean {
   return entry?.endsWith("/map/drawn.ts") === true || name.startsWith("land-");
 }

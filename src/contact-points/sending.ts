@@ -10,7 +10,7 @@ interface Outgoing {
   readonly id: string;
 }
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export interface SendOutcome {
   readonly isDelivered: boolean;
   /** What the other side said, or why it was not reached. */

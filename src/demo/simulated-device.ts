@@ -42,7 +42,7 @@ function simulate(client: MqttClient, kind: ProductKind, n: number): SimulatedDe
   // An outage is none of ours: the library connects again, and QoS 1 messages wait for it.
   client.on("error", () => undefined);
   client.on("message", (_, payload) => {
-    // What was set comes back as a reading at once.
+    // The device reports a value that was set at once.
     if (obey(kind, settings, String(payload))) send().catch(() => undefined);
   });
   return {

@@ -66,7 +66,7 @@ export function draftOfNew(body: BodyA): DeviceDraft {
   return createDraft(spelled(body, bodySpellings), body.deviceID, null);
 }
 
-/** What is wrong with a cloudProtocol that is not the product's. */
+/** The fault of a cloudProtocol that is not the product's. */
 export function otherProtocol({ cloudProtocol }: Pick<ProductRef, "cloudProtocol">): string {
   return `must be the product's, ${cloudProtocol}`;
 }

@@ -157,7 +157,7 @@ const protocolRules: ReadonlyMap<number, (draft: DeviceDraft, errors: FieldError
   [deviceProtocols.modbus, (draft, errors) => requireFields(draft, ["modBusIndex", "authType"], errors)],
 ]);
 
-/** What is wrong with a draft by itself: field → text. */
+/** The faults of a draft by itself: field → text. */
 export function checkDevice(draft: DeviceDraft, cloudProtocol: number): FieldErrors {
   const errors: FieldErrors = {};
   if (draft.deviceType === 1) requireFields(draft, ["upLinkSystem"], errors);

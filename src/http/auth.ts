@@ -74,7 +74,7 @@ export function createAuthenticator(db: Db, clock: Clock, chosen: ChosenSecret |
     if (endsAt === null) return expiresAt;
     const until = Math.min(now() + idleMs, endsAt);
     if (until - expiresAt < extendedByMs) return expiresAt;
-    // Who may read may go on reading while nothing can be written.
+    // A user who may read can go on reading while nothing can be written.
     return extendSession(db, session, until).then(
       () => until,
       () => expiresAt,

@@ -12,7 +12,7 @@ export interface VerifiedCredential {
   readonly expiresAt: number;
 }
 
-/** Whose credentials have changed: a user's, one API key, or one session by its token's hash. */
+/** Credentials that have changed: a user's, one API key, or one session by its token's hash. */
 export type Forgotten = { readonly user: number } | CallerCredential;
 
 interface CredentialCache {

@@ -117,7 +117,7 @@ async function serve(call: Call): Promise<RouteAnswer> {
   }
 }
 
-/** Who asks: a caller, a share, or anybody. */
+/** The sender of a request: a caller, a share, or anybody. */
 interface RequestCaller {
   readonly caller: ApiCaller | undefined;
   readonly again: () => Promise<ApiCaller>;

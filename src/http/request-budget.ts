@@ -2,7 +2,7 @@ import { addressBlock } from "../../ingest/access/address-block.js";
 import { createReservation, type Reservation } from "../../store/lib/reservation.js";
 import { createShares } from "../../store/lib/shares.js";
 
-/** Who is charged: the tenant of a caller with a right credential, else the address. */
+/** The holder that is charged: the tenant of a caller with a right credential, else the address. */
 export type RequestHolder = { readonly tenant: number } | { readonly address: string };
 
 /**

@@ -1,4 +1,4 @@
-/** Who shows the token of a shared dashboard: which share it is, and how much at once it may ask. */
+/** Access by the token of a shared dashboard: which share it is, and how many requests at once it may send. */
 import { createGuessBackOff } from "../../ingest/access/guess-back-off.js";
 import type { Clock } from "../../store/lib/clock.js";
 import { findShare, noteShareUsed, type Share } from "../../store/metadata/dashboards/shares.js";

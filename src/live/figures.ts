@@ -92,7 +92,7 @@ export function createFigures(
   return async (tenant) => {
     const answering = others.filter((node) => !isResting(node));
     const answers = await askOthers(
-      // That a node is away is said by what else needs it.
+      // Other calls report that a node is away.
       { others: answering, call: callOtherNode, onFault: () => undefined },
       () => ({ call: "figures", tenant }),
       (_, answer) => nodeFigures.parse(answer),

@@ -15,7 +15,7 @@ interface TileCache {
 const entryBytes = 256;
 
 export function createTileCache(bytesMax: number): TileCache {
-  /** What was used last is last. */
+  /** In the order of use: the most recent is last. */
   const entries = new Map<string, CachedTile>();
   let bytes = 0;
   const cachedBytes = ({ tile }: CachedTile): number => entryBytes + (tile?.bytes.length ?? 0);

@@ -18,7 +18,7 @@ interface FoundTile {
   readonly freshMs: number;
 }
 
-/** Who asks, so that one cannot use up the requests of all. */
+/** The requester of a tile: no single one may use up the requests of all. */
 interface TileRequester {
   readonly holder: string;
   readonly signal: AbortSignal;

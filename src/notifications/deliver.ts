@@ -63,7 +63,7 @@ const retryDelayMs = { first: 5000, longest: 600_000 } as const;
 
 type Point = Awaited<ReturnType<typeof pointsWaiting>>[number];
 
-/** What is to be stored of an attempt. */
+/** The facts of an attempt that are stored. */
 interface Attempt {
   readonly at: number;
   readonly notification: number;

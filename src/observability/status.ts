@@ -95,7 +95,7 @@ interface StatusSources {
   readonly stopped: () => string | null;
   readonly closing: () => boolean;
   readonly build: BuildFacts;
-  /** Whose disk is looked at. */
+  /** The folder whose disk is checked. */
   readonly dataDir: string;
   readonly freeBytesMin: number;
   /** Milliseconds since 1970. */

@@ -172,7 +172,7 @@ export function dataStreamRoutes(deps: AppDeps): Route[] {
   ];
 }
 
-/** Who writes, and how the answer is written. */
+/** The author of a change, and how the answer is written. */
 type Writer = Pick<ResourceRequest, "caller" | "writing">;
 
 export async function createStream(

@@ -55,7 +55,7 @@ export function deadLetterRoutes({ aside, cluster }: AppDeps): Route[] {
     if (cluster === null || aside.all().some((one) => one.id === id)) return;
     const shared = await aside.everywhere();
     if (shared !== null) {
-      // What is not there is refused here as well as anywhere.
+      // If no node has it, this node can refuse it as well as any other.
       if (!shared.some((one) => one.id === id)) return;
       const shard = shardOfID(id);
       const [node = null] =

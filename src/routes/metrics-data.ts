@@ -112,7 +112,7 @@ interface Items {
   readonly errors: number;
 }
 
-/** Who takes the answer, and how. */
+/** The receiver of the answer, and its form. */
 interface MetricRequester {
   readonly request: Request;
   readonly hold: Reservation | null;

@@ -116,7 +116,7 @@ export function openClusterBroker(settings: BrokerSettings, deps: ClusterBrokerD
     deps.note(null, "messages");
   }
 
-  /** What is not kept is sent again, and looked for where it may be. */
+  /** Follows the broker anew: messages that are not kept are sent again, and looked up where they may be. */
   function beginAnew(): void {
     if (following === null) return;
     end();

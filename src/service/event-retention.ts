@@ -133,7 +133,7 @@ function segmentRange(
 }
 
 interface Bounds {
-  /** What comes after this id is needed. */
+  /** Records after this id are needed. */
   readonly checkpoint: number;
   /** Segments that ended before that are old, milliseconds since 1970. */
   readonly endedBefore: number;

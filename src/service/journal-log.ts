@@ -69,7 +69,7 @@ export async function openJournalLogs(deps: LogsDeps): Promise<JournalLogs | nul
     ]);
   }
   await refuseLocalJournal(dataDir);
-  // Who keeps the journal on one machine need not load the client.
+  // A deployment with its journal on one machine need not load the client.
   const [{ createBrokersReach }, { openPartition }, { prepareTopic }] = await Promise.all([
     import("../../store/journal/kafka/brokers-reach.js"),
     import("../../store/journal/kafka/partition.js"),
@@ -133,7 +133,7 @@ async function readSecurity({ security: { tls, sasl }, caPath }: JournalSettings
   return { tls: { ca }, sasl };
 }
 
-/** What is wrong with the topic is wrong with the setting; what is away may come back. */
+/** A fault of the topic is a fault of the setting; a broker that is away may come back. */
 function refuseUnfit(error: unknown): never {
   // These may pass: another process may be releasing the log at this moment.
   const passes: readonly string[] = ["UNAVAILABLE", "NOT_FOUND"];

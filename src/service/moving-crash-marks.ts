@@ -1,6 +1,6 @@
 /**
- * What is known of records that end the process, where shards move: it is in the metadata, for the node that takes the
- * shard of one that has ended.
+ * Crash marks of records that end the process, if shards move: they are in the metadata, for the node that takes the
+ * shard of a process that has ended.
  */
 import { createDeadLetters } from "../../store/journal/dead-letters.js";
 import { shardOfID } from "../../store/journal/shard-ids.js";

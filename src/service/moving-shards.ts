@@ -57,7 +57,7 @@ const announceMs = 1000;
 const copyMs = 2 * aheadWaitMs;
 /** How long to wait, before a shard is given, until the others know: they then wait for the node that gets it. */
 const announceDelayMs = 250;
-/** So long after it is said that a shard is about to be given, its node is asked again. */
+/** After this time from the announcement that a shard is about to be given, its node is asked again. */
 const givingMsMax = 5000;
 
 /** @throws ConfigError if another process has this node's number */
@@ -95,7 +95,7 @@ export async function startMovingShards(deps: MovingShardsDeps): Promise<MovingS
       takers.map((node) =>
         cluster
           .call(node, { call: "copyAhead", shard }, Math.min(mostMs, copyMs))
-          // Who does not answer copies when it opens the shard.
+          // A node that does not answer copies the shard when it opens it.
           .catch(() => undefined),
       ),
     );

@@ -18,7 +18,7 @@ export interface EventSequence {
   rows(from: number, rowsAtFirst: number): AsyncGenerator<EventRow[], void>;
 }
 
-/** So many places from `from` on. */
+/** `count` places from `from` on. */
 export interface EventRun {
   readonly from: number;
   readonly count: number;
@@ -119,7 +119,7 @@ interface Probe {
   readonly receivedAt: number;
 }
 
-/** What comes before a probe was received after it, but for the disorder of the segment. */
+/** Splits a run at probes: rows before a probe were received after it, except for the disorder of the segment. */
 function splitAt(run: EventRun, probes: readonly Probe[]): readonly EventRun[] {
   const { received } = run;
   if (received === null || received.disorder === null) return [run];

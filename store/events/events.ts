@@ -12,7 +12,7 @@ import { byID, mergeNewest } from "./merge-newest.js";
 import { type EventIndexOptions, openRepairedIndex } from "./repaired-index.js";
 import { createSegmentIndexing } from "./segment-indexing.js";
 
-/** What came up, and who came and went, newest first: of one journal, or of several read as one. */
+/** Messages of devices, and their connects and disconnects, newest first: of one journal, or of several read as one. */
 export interface EventLogReading {
   /** The shards whose records it holds; none before a journal is attached. */
   readonly shards: readonly number[];

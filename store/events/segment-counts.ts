@@ -31,7 +31,7 @@ export function createSegmentCounts(): SegmentCounts {
   return {
     get: async (scope, owners, logs, read) => {
       if (owners.length !== 1) return read();
-      // What is read while the file changes is kept under a version that is not asked for again.
+      // Counts that are read while the file changes are kept under a version that is not asked for again.
       const key = `${indexFile} ${version} ${scope} ${owners[0]} ${logs.join()}`;
       const counts = kept.get(key) ?? (await read());
       forget(key);

@@ -7,7 +7,7 @@ export interface Damage {
   readonly part: DamagePart;
   /** Path of the file. */
   readonly file: string;
-  /** What is wrong, where in the file, and what is done about it: a clause for the log. */
+  /** The fault, its place in the file, and what is done about it: a clause for the log. */
   readonly what: string;
   /** Bytes that can no longer be answered; 0 where they are made again from elsewhere. */
   readonly lostBytes: number;

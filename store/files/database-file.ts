@@ -19,7 +19,7 @@ const pagesValidForAt = 92;
 const wholeCheckBytesMax = 4 * 2 ** 20;
 
 /**
- * What is wrong with a database file; null where nothing was found in its head nor, in a file of at most
+ * Finds a fault of a database file; null where none was found in its head nor, in a file of at most
  * `wholeCheckBytesMax` bytes, in its pages. A file that is missing or empty is a database yet to be made.
  */
 export async function findFault(path: string): Promise<string | null> {
@@ -34,7 +34,7 @@ export async function findFault(path: string): Promise<string | null> {
   return (await headFault(path)) ?? (size <= wholeCheckBytesMax ? quickFault(path) : null);
 }
 
-/** What is wrong with the first bytes of a database that exists; null where nothing is. */
+/** Finds a fault in the first bytes of a database that exists; null: none. */
 export async function headFault(path: string): Promise<string | null> {
   const file = await open(path, "r");
   try {

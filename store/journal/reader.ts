@@ -74,7 +74,7 @@ export async function openJournalReader(source: ReaderSource, afterID: number): 
     return true;
   }
 
-  /** What comes next, if it is still in memory. */
+  /** Walks the next records, if they are still in memory. */
   function fromTail(through: SegmentWalk): WalkedPart | undefined {
     const chunk = segment && tail.at(segment, through.position);
     return chunk && through.pass(chunk);

@@ -1,6 +1,6 @@
 /** What one holder has of a shared bound at a time: it grows and shrinks with what is held. */
 export interface Reservation {
-  /** What is reserved now, in the bound's unit. */
+  /** The amount that is reserved now, in the bound's unit. */
   readonly amount: number;
   /** Reserves so much in place of that; false, with nothing changed, beyond the holder's share. */
   resize(amount: number): boolean;

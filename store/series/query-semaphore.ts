@@ -2,7 +2,7 @@
 import { StoreError } from "../lib/errors.js";
 import { createSemaphore } from "../lib/semaphore.js";
 
-/** Who asks, and for how long the answer is wanted. */
+/** The caller, and for how long it wants the answer. */
 export interface QueryCaller {
   readonly tenant: number;
   /** Null: until the answer is there. */
@@ -11,7 +11,7 @@ export interface QueryCaller {
 
 export interface QuerySemaphore {
   /**
-   * Asks once it is the caller's turn; the end of the answer admits the next one. Within a tenant callers wait in order,
+   * Asks once it is the caller's turn; the end of the answer admits the next one. Callers of a tenant wait in order,
    * and tenants take turns. @throws StoreError UNAVAILABLE when the caller has cancelled
    */
   answer<T>(caller: QueryCaller, ask: () => AsyncGenerator<T>): AsyncGenerator<T>;

@@ -35,7 +35,7 @@ const abbreviations = new Map(Object.entries(table));
 export const abbreviatedPlace = (name: string): string | undefined =>
   abbreviations.get(name.toUpperCase())?.[0];
 
-/** What is wrong with a name that is no time zone, and what to write in its place. */
+/** Explains why a name is no time zone, and what to write in its place. */
 export function suggestZone(name: string): string {
   const places = abbreviations.get(name.toUpperCase());
   if (places !== undefined) {

@@ -29,8 +29,8 @@ interface BrokerAction {
 }
 
 /**
- * Who may enter the external broker and what may be done there: a device by its credentials, in its own branch and
- * within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
+ * Decides who may connect to the external broker, and with which rights: a device by its credentials, in its own branch
+ * and within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
  */
 export interface BrokerAccess {
   /** Both reject with StoreError UNAVAILABLE if the answer is not known now: the broker must not take that for a no. */
@@ -45,7 +45,7 @@ interface BrokerAccessDeps {
    */
   readonly guessesOf: (tenant: number | null) => GuessGuard;
   readonly denials: Denials;
-  /** Who Tidemark is at the broker. */
+  /** Tidemark's own credentials at the broker. */
   readonly own: { readonly username: string; readonly password: string } | null;
   /** The certificate with that common name, whatever its state; names are unique. */
   readonly certificate: (commonName: string) => Promise<ClientCertificate | undefined>;

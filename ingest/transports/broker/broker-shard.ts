@@ -14,7 +14,7 @@ export interface BrokerShard {
   readonly takenBefore: ((device: number) => Promise<Taken>) | null;
 }
 
-/** Whose a message is, and where it goes. */
+/** The device of a message, and the shard to which it goes. */
 export interface Addressee {
   readonly device: DeviceEntry;
   readonly shard: BrokerShard;

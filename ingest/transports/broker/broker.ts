@@ -18,7 +18,7 @@ export interface Broker {
 export interface BrokerDeps extends Omit<InboundDeps, "onAnswer" | "onRoom" | "signal"> {
   readonly settings: BrokerSettings;
   readonly meter: Meter;
-  /** What is wrong with the connection to the broker; null: nothing. */
+  /** The fault of the connection to the broker; null: none. */
   readonly note: (trouble: string | null) => void;
   /** Whether to connect again after a connection that has ended so. */
   readonly mayConnect: (after: BrokerEnd) => Promise<boolean>;

@@ -61,7 +61,7 @@ const sweepMs = 5000;
 /** Messages of a device that wait for the disk together. */
 const inFlightMessagesMax = 5000;
 
-/** Who asked last on a connection: with the same header it is not looked up again. */
+/** The last client on a connection: a request with the same header is not looked up again. */
 interface Known {
   readonly authorization: string;
   readonly client: DeviceClient<PolledInbox>;

@@ -96,7 +96,7 @@ export class FrameConnection implements FrameSocket {
     return this.#webSocket.bufferedAmount;
   }
 
-  /** Who it is has been shown with the request. */
+  /** Enters a client that was authenticated by the request itself. */
   enter(client: DeviceClient<FrameLink>): void {
     this.#client = client;
   }

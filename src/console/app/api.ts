@@ -10,7 +10,7 @@ export class ApiFailure extends Error {
     readonly status: number,
     readonly errorCode: string,
     message: string,
-    /** What is wrong with each field. */
+    /** The fault of each field. */
     readonly fields: Readonly<Record<string, string>> = {},
     /** Seconds after which the caller may try again. Null: the answer names no time. */
     readonly retryAfter: number | null = null,

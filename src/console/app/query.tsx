@@ -46,7 +46,7 @@ export function useQuery<T>(
     // A part that becomes visible again with the same query still has its answer.
     if (key === null) return;
     if (everyMs === undefined && answered.current === question) {
-      // What was asked in between, and failed or was given up, is of no matter any more.
+      // Queries in between that failed or were cancelled do not matter any more.
       state.value = { ...state.value, failure: null, isLoading: false };
       return;
     }

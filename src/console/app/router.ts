@@ -67,7 +67,7 @@ function go(to: string, { replace = false } = {}): void {
   current.value = parsePlace(url);
 }
 
-/** So long after a rest of the hand the next move still belongs to it. */
+/** A change within this time after the last one belongs to the same gesture. */
 const gestureMs = 2000;
 let gesture = { at: Number.NEGATIVE_INFINITY, href: "" };
 let joins = false;

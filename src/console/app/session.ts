@@ -1,4 +1,4 @@
-/** Who is logged in. The token is in a cookie that no script reads. */
+/** The user who is logged in. The token is in a cookie that no script reads. */
 import { batch, signal } from "@preact/signals";
 import { ApiFailure, call, whenLoggedOut } from "./api.js";
 import { loadZone, readZonesBy, type ShownZone } from "./charts/zone.js";
@@ -79,7 +79,7 @@ export async function openSession(): Promise<void> {
       enter(await readMe());
       return;
     } catch (error) {
-      // What is on the screen of somebody who was logged in is kept, whatever the answer is.
+      // The page of a user who was logged in stays, whatever the answer is.
       const isKept = me.value !== null;
       if (!(error instanceof ApiFailure) || !error.isTransient) {
         if (!isKept) sessionState.value = "out";
@@ -104,7 +104,7 @@ function enter(found: Me): void {
   // Another user must not see what the one before has left on the screen: nothing of it may go on until it is gone.
   if (before !== null && before.userIntID !== found.userIntID) return location.reload();
   batch(() => {
-    // What was refused meanwhile is asked for again.
+    // Requests that were refused since then are sent again.
     if (sessionState.value === "ended") missedAt.value++;
     me.value = found;
     sessionState.value = "in";

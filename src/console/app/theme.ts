@@ -12,7 +12,7 @@ function stored(): Theme {
 }
 
 export const theme = signal<Theme>(stored());
-/** What is seen; charts, which are drawn, follow it. */
+/** The theme in effect; charts, which are drawn, follow it. */
 export const isDark = signal(false);
 
 function apply(): void {

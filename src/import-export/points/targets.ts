@@ -40,7 +40,7 @@ interface KnownPoint {
   readonly answer: PointAnswer;
 }
 
-/** What was looked up during one generation. */
+/** The targets that were looked up during one generation. */
 interface Known {
   readonly generation: number;
   readonly devices: Map<string, NamedDevice | null>;

@@ -73,7 +73,7 @@ async function connect({ host, port }: Address, name: string, options: LinkOptio
     requestTimeout: longestTimerMs,
     ...tlsOptions(host, security),
   });
-  // What waits for the connection or an answer hears of it by itself.
+  // Calls that wait for the connection or an answer are rejected by themselves.
   connection.on("error", () => {});
   try {
     await connection.connect(host, port);

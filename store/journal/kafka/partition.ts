@@ -84,7 +84,7 @@ export function openPartition(options: PartitionOptions): PartitionLog {
     end: () => ask("find the end of the log", (ms) => findEnd(reads, place, "end", ms)),
     read: (from, until, stopped = signal) => {
       const { partition } = options;
-      // Who reads without an end waits for more, and whatever is asked behind it would wait too.
+      // A read without an end waits for more, and requests behind it on the same link would wait too.
       const isShared = until < Number.POSITIVE_INFINITY;
       const times = { timeMs: callTimeMs, stopped, closing: signal };
       return readFrames(isShared ? reads : lane(), from, until, {

@@ -53,7 +53,7 @@ export async function* readFrames(
         throw new StoreError("UNAVAILABLE", `cannot read from offset ${next}: it is not there yet`);
       }
     }
-    // Who reads to a certain offset must not take this for having read it all.
+    // A caller that reads up to an offset must not mistake this for the complete range.
     if (closing.aborted && next < until) throw closed(next);
   } catch (error) {
     if (closing.aborted || !stopped.aborted) throw error;

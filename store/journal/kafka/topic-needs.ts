@@ -37,7 +37,7 @@ export function topicSettings(needs: TopicNeeds): Readonly<Record<string, string
   };
 }
 
-/** What is wrong with the topic, a phrase each; none if it serves. */
+/** The faults of the topic, a phrase each; none if it serves. */
 export function listProblems({ replicas, settings }: TopicState, needs: TopicNeeds): string[] {
   const problems: string[] = [];
   if (replicas.length !== needs.partitions) {

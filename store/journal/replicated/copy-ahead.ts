@@ -14,7 +14,7 @@ interface CopyAheadOptions {
   /** Is closed. */
   readonly log: Pick<PartitionLog, "start" | "end" | "read" | "close">;
   readonly name: LogName;
-  /** Whose log it must be. */
+  /** The deployment and the shard to which the log must belong. */
   readonly claimant: Pick<Claimant, "deployment" | "shard">;
   readonly onTrouble: (error: Error) => void;
   /** Ends it early: what has been copied by then is kept. */
@@ -38,7 +38,7 @@ function notHere(): StoreError {
   return new StoreError("INVALID", "cannot write the journal: another process has it");
 }
 
-/** What came during the last pass: so little is copied in no time. */
+/** If fewer frames than these came during the last pass, the rest is copied in no time. */
 const fewFrames = 50;
 
 /**

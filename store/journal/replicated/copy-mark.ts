@@ -11,7 +11,7 @@ export interface LogName {
   readonly partition: number;
 }
 
-/** What is on disk for certain; what the files hold beyond it is had again from the log. */
+/** The position up to which everything is on disk; what the files hold beyond it is copied again from the log. */
 export interface CopyMark {
   /** The next frame. */
   readonly offset: number;

@@ -10,7 +10,7 @@ import {
 } from "../segment-head.js";
 import { type StampRuns, stampClasses } from "../stamps.js";
 
-/** Who takes the log. */
+/** A process that claims the log. */
 export interface Claimant {
   /** The deployment whose journal it is. */
   readonly deployment: string;

@@ -15,7 +15,7 @@ import {
 export interface Revision {
   readonly id: number;
   readonly version: number;
-  /** Who made this version. */
+  /** The author of this version. */
   readonly createUser: string | null;
   readonly createAt: number;
 }

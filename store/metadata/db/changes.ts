@@ -18,7 +18,7 @@ import {
 /** How a caller was authenticated: by a session, named by its token's hash, or by an API key. */
 export type CallerCredential = { readonly session: string } | { readonly apiKey: number };
 
-/** Who acts: the caller of the API, or the service itself. */
+/** The author of a change: the caller of the API, or the service itself. */
 export interface Actor {
   readonly tenant: number;
   readonly userIntID: number | null;

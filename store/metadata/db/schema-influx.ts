@@ -1,4 +1,4 @@
-/** What is known about InfluxDB's bucket, and which refused points have been counted. */
+/** Facts about InfluxDB's bucket, and which refused points have been counted. */
 export const influxSchema: readonly string[] = [
   // Whether the bucket is ours, so that we may make it again.
   `create table influx_bucket (

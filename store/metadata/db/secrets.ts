@@ -19,7 +19,7 @@ export interface Vault {
   openUnplaced(sealed: Uint8Array): string;
 }
 
-/** What is sealed, by table and column or by file. */
+/** The sealed values, by table and column or by file. */
 export type SealedColumn =
   | "device.token"
   | "device.lora"

@@ -221,7 +221,7 @@ function quote(column: string): string {
   return column === "enum" ? `"enum"` : column;
 }
 
-/** So many ids are looked up at once. */
+/** Ids that are looked up at once. */
 const shortIDs = 20;
 
 /**

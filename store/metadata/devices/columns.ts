@@ -44,7 +44,7 @@ export type DeviceInput = Partial<
 
 const jsonColumns = ["location", "metaData", "scopes"] as const;
 
-/** By what its sealed secrets know a device. */
+/** The names of a device to which its sealed secrets are bound. */
 interface DeviceName {
   readonly tenant: number;
   readonly deviceID: string;

@@ -122,7 +122,7 @@ function toPlaceFilter(tenant: number, query: PlaceQuery): PlaceFilter {
   };
 }
 
-/** What is known of the devices of one cell: sums of their degrees, and the id of one of them. */
+/** Facts about the devices of one cell: sums of their degrees, and the id of one of them. */
 interface Cell {
   readonly count: number;
   readonly longitudes: number;

@@ -1,4 +1,4 @@
-/** What is above devices, however far: their shard follows from it. */
+/** The topmost device above each device, however far: its shard follows from it. */
 import type { Db } from "../db/db.js";
 
 interface Topmost {

@@ -8,7 +8,7 @@ import { fleetMatches } from "./matches.js";
 import { type FleetPlace, type FleetSort, rowsAfter, rowsFrom, sortedAmong } from "./order.js";
 import { type FleetRow, fleetRows } from "./rows.js";
 
-/** What is asked of the fleet: either what comes `after` a place, or from an `offset` on. */
+/** A request for rows of the fleet: either those `after` a place, or from an `offset` on. */
 export interface FleetRequest {
   readonly filters: FleetFilters;
   readonly sort: FleetSort;

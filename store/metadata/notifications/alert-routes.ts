@@ -28,7 +28,7 @@ export interface MuteWindow {
   readonly to: string;
 }
 
-/** Who is notified of which alerts, and how often. All routes that match an alert apply. Durations are seconds. */
+/** A route selects alerts, contact points and intervals. All routes that match an alert apply. Durations in seconds. */
 export interface AlertRoute extends AlertMatcher {
   readonly id: number;
   readonly tenant: number;

@@ -40,7 +40,7 @@ export async function openVault(
   const vault = createVault(masterKey, onRefused);
   const row = await db.first<{ keyCheck: ArrayBuffer | null }>("select keyCheck from sealing");
   const keyCheck = row?.keyCheck ?? null;
-  // What is no value of a record is no damage of one either.
+  // The key check is no value of a record, so a failure is not reported as damage of one.
   if (keyCheck !== null) createVault(masterKey).open(new Uint8Array(keyCheck), keyCheckPlace);
   else {
     await sealAnew(db, createVault(masterKey));

@@ -127,7 +127,7 @@ async function takeLog(tx: Transaction, log: string): Promise<Set<number>> {
   return named;
 }
 
-/** What is in a file; null where it cannot be read. */
+/** The contents of a file; null where it cannot be read. */
 async function readContent(path: string): Promise<{ series: number[]; held: Times | null } | null> {
   try {
     const client = await openFile(path, { query_only: 1 });

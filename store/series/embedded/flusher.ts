@@ -24,7 +24,7 @@ export interface Flusher {
   /** Why the flush under way has failed so far; undefined while all is well. */
   failure(): StoreError | undefined;
   onFlushed(listener: () => void): void;
-  /** What is in the files. */
+  /** The checkpoints up to which points are in the files. */
   checkpoints(): Checkpoints;
   stop(): void;
 }

@@ -2,7 +2,7 @@ import type { DeviceKey, FieldKey, Kind, SeriesRef } from "../series.js";
 
 export type SeriesKey = Pick<SeriesRef, "tenant" | "productID" | "deviceID" | "field" | "kind">;
 
-/** Whose series a removal removes. */
+/** The device or the field whose series a removal deletes. */
 export type RemovedScope = DeviceKey | FieldKey;
 
 /** NUL and half surrogate pairs: SQLite cuts or refuses such text. */

@@ -25,7 +25,7 @@ export function createScrub(deps: {
 }): Scrub {
   const { parts, repair, monotonic } = deps;
   let dueAt = monotonic() + deps.firstAfterMs;
-  /** What is left of a round; null between two. */
+  /** The rest of a round; null between two. */
   let round: { readonly left: StoredPart[]; after: number } | null = null;
 
   return {

@@ -67,7 +67,7 @@ export function joinTimes(a: Times | null, b: Times | null): Times | null {
   return { low: Math.min(a.low, b.low), high: Math.max(a.high, b.high) };
 }
 
-/** What is lost with the part: as far as known, the months of what was flushed into it or is about to be. */
+/** The span that is lost with the part: as far as known, the months of what was flushed into it or is about to be. */
 export function lostWith({ start, stop, path, flushed, coming }: StoredPart): CatalogPart {
   if (flushed === null || flushed === undefined) return { start, stop, path };
   const times = joinTimes(flushed, coming) ?? flushed;

@@ -76,7 +76,7 @@ export async function openWriter(options: WriterOptions, listeners: WriterListen
     closing: closing.signal,
     resume: retention.resume,
     steps: [mender.step, removal.sweepStep, survey.step, compaction.step, scrub.step],
-    // What is sound in a damaged file moves to a new one.
+    // The sound parts of a damaged file move to a new one.
     repair: async (error) => {
       if (!(error instanceof DamagedPart)) return false;
       await lock(() => mender.move(error.part, error.fault));

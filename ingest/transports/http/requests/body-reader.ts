@@ -83,7 +83,7 @@ function gather(
 
 /** Bytes that are gathered before they are handed on, and those beyond which the source waits. */
 const [pieceBytes, waitingBytesMax] = [16 * 1024, 64 * 1024];
-/** What is reserved for a body that passes: what is gathered, and what stands in the streams that it passes through. */
+/** Bytes reserved for a body that passes: those that are gathered, and those in the streams that it passes through. */
 const passingBytes = 256 * 1024;
 
 /**
@@ -139,7 +139,7 @@ export function createPieceStream(
       done(error);
     },
   });
-  // What is gathered takes at most twice its bytes, and is copied once on its way out.
+  // The gathered pieces take at most twice their bytes, and are copied once on their way out.
   const bytes = Math.min(passingBytes, requestBytes + 3 * length);
   if (!reservation.resize(bytes)) return stream.destroy(toError("full"));
   if (source.destroyed) return stream.destroy(toError("lost"));

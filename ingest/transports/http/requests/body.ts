@@ -12,7 +12,7 @@ const unzip = promisify(unzipWithCallback);
 /** Most bytes of a batch or of line protocol, after it is unpacked. */
 export const uplinkBatchBytesMax = 16 * 1024 * 1024;
 
-/** Whose body it is, and where it is counted as it comes, for as long as it is held. */
+/** The owner of a body, and where its bytes are counted as they come, for as long as they are held. */
 interface Sender {
   readonly tenant: number;
   readonly device: number;
@@ -58,7 +58,7 @@ export async function readBody(
     );
   if (length === "0") return nothing;
   if (length !== undefined && Number(length) > bytesMax) return tooLarge();
-  // What is said of its length reserves nothing; only what has come does.
+  // A declared length reserves nothing; only bytes that have come do.
   const isWhole = coding === "identity" && length !== undefined;
   const reservation = budgets(isWhole ? Number(length) : bytesMax).open(tenant, device);
   const { release } = reservation;

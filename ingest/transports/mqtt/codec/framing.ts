@@ -1,6 +1,6 @@
 import { malformed, Violation } from "./reader.js";
 
-/** Who the packets of a byte stream are for. */
+/** The receiver of the packets of a byte stream. */
 export interface FrameOwner {
   /** Most bytes of a whole packet, fixed header included; may change with every packet. */
   readonly frameBytesMax: number;

@@ -104,7 +104,7 @@ export class Reader {
     this.#take(length);
   }
 
-  /** What is left; shares memory with what was read. */
+  /** The rest of the bytes; shares memory with the packet. */
   rest(): Buffer {
     const at = this.#take(this.left);
     return this.#bytes.subarray(at, this.#end);

@@ -17,7 +17,7 @@ const lengthBytesMax = 4;
 /** Up to its reason code. */
 const acceptanceBytesMax = 1 + lengthBytesMax + 2;
 
-/** What is assumed before the client has said anything of itself. */
+/** The terms that are assumed until the client has sent its own. */
 export function defaultTerms(version: MqttVersion): Terms {
   const unbounded = Number.POSITIVE_INFINITY;
   return {

@@ -160,7 +160,7 @@ export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameO
     return this.#phase !== "new" && this.#phase !== "closed";
   }
 
-  /** Who it is. @throws Error before CONNECT has been accepted */
+  /** The client of the connection. @throws Error before CONNECT has been accepted */
   get origin(): Origin {
     if (this.#admitted === null) throw new Error("cannot use the connection: CONNECT has not been accepted");
     return this.#admitted.origin;
@@ -485,7 +485,7 @@ export class MqttConnection implements DeviceConnection, MqttClientOwner, FrameO
     // Nothing may be sent before CONNACK, not even DISCONNECT [MQTT-3.14.0-1].
     if (connack === null) return this.#shut("oversize");
     this.#writeBuffer.push(connack);
-    // What waits goes first: a subscription may bring retained messages at once.
+    // Waiting packets go first: a subscription may bring retained messages at once.
     client.resume();
     admitted.subscribeByPlatform();
   }

@@ -3,7 +3,7 @@ import { nextTurn, sliceMs } from "../../../../store/lib/scheduling.js";
 
 /** A connection with more to read than fits into one turn of the loop. */
 export interface SocketReading {
-  /** Whose turn it takes: its tenant's, or its address's before it is known who it is. */
+  /** The fairness key: its tenant, or its address until it is authenticated. */
   readonly payer: number | string;
   /** Goes on until the turn is over, or nothing is left. */
   proceed(): void;
@@ -17,7 +17,7 @@ export interface SocketReading {
 export interface ReadingTurns {
   /** Whether nothing more is to be read in this turn. */
   readonly isOver: boolean;
-  /** So many units have been read: each is about a packet, or 256 bytes. */
+  /** Counts units that have been read: each is about a packet, or 256 bytes. */
   spend(units: number): void;
   /** `proceed` is called in a later turn: when the fairness key has its turn, and there in the order of the calls. */
   later(reading: SocketReading): void;
@@ -58,7 +58,7 @@ export function createReadingTurns(): ReadingTurns {
       payers.delete(reading);
       reading.proceed();
     }
-    // What came meanwhile has been read in the same time.
+    // Connections that came during this turn have been read in the same slice.
     if (isOver || waiting.size > 0) plan();
     else end = 0;
   }

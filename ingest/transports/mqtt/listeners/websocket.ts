@@ -30,7 +30,7 @@ interface Handshake {
 }
 
 interface WebSocketLayerDeps {
-  /** Whose Forwarded and X-Forwarded-For are believed. */
+  /** The proxies whose Forwarded and X-Forwarded-For headers are trusted. */
   readonly proxies: Proxies;
   readonly meter: Meter;
   /** Milliseconds; never set. */

@@ -108,7 +108,7 @@ export function drawOver(
   });
 }
 
-/** What is marked within a few pixels of a time, the nearest first. */
+/** The marks within a few pixels of a time, the nearest first. */
 export function marksNear(marks: readonly Mark[], time: number, msPerPixel: number): Mark[] {
   const distance = (mark: Mark): number => Math.abs(mark.time - time);
   return marks

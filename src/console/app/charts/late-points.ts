@@ -30,7 +30,7 @@ export class LatePoints {
       this.#seen.set(key, seen);
     }
     const { seenTimes, late, newest } = seen;
-    // What comes once more was there in time.
+    // A point with a known time has been judged before.
     if (seenTimes.has(time)) return late.has(time);
     if (seenTimes.size >= seenMax) seenTimes.clear();
     seenTimes.add(time);

@@ -1,4 +1,4 @@
-/** What is sent, and how. */
+/** The fields of a command: what is sent, and how. */
 import { t } from "../i18n.js";
 import { Field } from "../shell/Field.js";
 import { inbox, type Target, type Typed } from "./command.js";

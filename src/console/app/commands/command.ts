@@ -33,7 +33,7 @@ export const isChosen = ({ id }: Target): boolean => /^\d+$/.test(id);
 /** Where a command goes if nothing is typed. */
 export const inbox = "inbox";
 
-/** What is left empty is the service's to decide. */
+/** Leaves out empty fields: the service decides them. */
 export function commandBody({ kind, id }: Target, { topic, payload, qos, ttl, needAck }: Typed) {
   const wanted = topic.trim();
   return {

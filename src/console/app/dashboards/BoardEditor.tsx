@@ -248,7 +248,7 @@ function useSave(
     try {
       const sent = draft.content;
       await call("PUT", `/dashboards/${id}`, { body: { version, ...sent } });
-      // What was edited meanwhile is one of the new version.
+      // Edits since the request was sent belong to the new version.
       if (draft.saved(version + 1, sent)) onSaved();
     } catch (error) {
       if (!(error instanceof ApiFailure)) throw error;

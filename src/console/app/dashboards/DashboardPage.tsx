@@ -25,7 +25,7 @@ export function DashboardPage({
   const path = `/dashboards/${encodeURIComponent(id)}`;
   const mayEdit = me.value?.rights.includes("write") === true;
   const isEdited = mayEdit && query.value.edit === "1";
-  /** Whose dashboard is there: while it is edited it is not asked for again. */
+  /** The path of the loaded dashboard: while it is edited it is not fetched again. */
   const known = useSignal<string | null>(null);
   const asked = useQuery(isEdited && known.value === path ? null : path, (signal) =>
     call<Dashboard>("GET", path, { signal }),

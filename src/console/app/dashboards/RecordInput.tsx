@@ -12,7 +12,7 @@ interface RecordInputProps {
   readonly type: keyof typeof references;
   readonly value: string;
   readonly label: string;
-  /** What was typed is meant: not while it is typed. */
+  /** Called when the input is complete, not while it is typed. */
   onValue(value: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Who sees a dashboard without an account: links that are made, turned off and revoked. */
+/** Access to a dashboard without an account: links that are created, turned off and revoked. */
 
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call, type Page } from "../api.js";

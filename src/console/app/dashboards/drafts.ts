@@ -1,4 +1,4 @@
-/** What is being edited, kept in this browser until it is saved or given up: a page that is closed loses nothing. */
+/** Drafts of edits, kept in this browser until they are saved or dropped: a page that is closed loses nothing. */
 import { me } from "../session.js";
 import type { Dashboard } from "./document.js";
 

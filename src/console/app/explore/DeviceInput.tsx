@@ -60,7 +60,7 @@ export function DeviceInput({ label, within = {}, value, onDevice }: DeviceInput
     onDevice(deviceID);
     typed.value = value === undefined ? "" : deviceID;
   }
-  /** What is left half typed stays as it is. */
+  /** A half typed text stays as it is. */
   function chooseKnown(text: string): void {
     if (items.some(({ deviceID }) => deviceID === text)) choose(text);
   }

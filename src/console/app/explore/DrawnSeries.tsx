@@ -1,4 +1,4 @@
-/** What is chosen as lines or as a table. */
+/** The chosen series as lines or as a table. */
 import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/LazyChart.js";
 import { language, t } from "../i18n.js";

@@ -1,4 +1,4 @@
-/** What is chosen, drawn or as a table, with the files that can be had of it. */
+/** The chosen series as a chart or a table, with the files that can be downloaded. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { alertMarks } from "../charts/alert-marks.js";
@@ -28,7 +28,7 @@ interface SeriesViewProps {
 
 /** A range that moves is asked for again so often; single points come by themselves meanwhile. */
 const [windowsEveryMs, pointsEveryMs] = [5000, 300_000];
-/** So often at most when they come faster than they can be kept. */
+/** The shortest interval between fetches if points come faster than they can be kept. */
 const refillMs = 5000;
 export function SeriesView({ state, chosen, span, round, onRange }: SeriesViewProps) {
   const { unit, zone, aggregate, compare, isLive } = state;

@@ -18,7 +18,7 @@ export interface Span {
 /** Aggregates that are in the unit of what they are of. */
 const sameUnit: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6, 7]);
 
-/** What was asked, kept with its answer: it is drawn and exported by that, not by what is asked now. */
+/** A request, kept with its answer: the answer is drawn and exported by it, not by the present request. */
 interface Question {
   readonly state: ExploreState;
   readonly chosen: readonly Chosen[];

@@ -1,4 +1,4 @@
-/** What is drawn of the values: names, units, colours, and an earlier time beside the present one. */
+/** The lines of a chart: names, units, colours, and an earlier time beside the present one. */
 import { createColors } from "../charts/colors.js";
 import type { Limit } from "../charts/decorations.js";
 import type { LatePoint } from "../charts/late-points.js";

@@ -55,7 +55,7 @@ export function isFull(found: ReadonlyMap<string, Values>, tails: Tails): boolea
   });
 }
 
-/** What was asked for, and what has come since; what came late at its place among them. */
+/** Joins an answer with the points that have come since; late points go to their place among them. */
 export function withTail<Found extends Values>(found: Found, tail: Tail | undefined): Found {
   if (tail === undefined || tail.times.length === 0) return found;
   const last = found.times.at(-1) ?? Number.NEGATIVE_INFINITY;

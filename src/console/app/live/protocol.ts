@@ -14,7 +14,7 @@ export type LinkState = "on" | "away" | "refused";
 
 /** Sent again every so often, so that a window that was closed without a word is found out. */
 export interface FromWindow {
-  /** Whose session it is; null: nobody's, so nothing is asked. */
+  /** The user of the session; null: none, so nothing is requested. */
   readonly user: number | null;
   /** Absent: the window is closed. */
   readonly wants?: readonly Want[];

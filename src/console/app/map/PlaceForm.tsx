@@ -20,7 +20,7 @@ const axes: readonly Axis[] = ["latitude", "longitude"];
 const digits = 6;
 
 export function PlaceForm({ id, place, draft, mayWrite, onDraft, onSaved }: PlaceFormProps) {
-  /** What is being typed and is not on the map yet. */
+  /** The typed text that is not on the map yet. */
   const typed = useSignal<Readonly<Partial<Record<Axis, string>>>>({});
   const failure = useSignal<ApiFailure | null>(null);
   const isSaving = useSignal(false);

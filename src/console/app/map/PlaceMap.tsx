@@ -38,7 +38,7 @@ interface PlaceMapProps {
   /** A device was chosen, by its record id. */
   onOpen?(deviceIntID: number): void;
   onView?(view: MapView): void;
-  /** What is in view has come. */
+  /** Receives the places in view. */
   onPlaces?(places: Places): void;
   /** Shown where no device has a place at all. */
   readonly empty?: ComponentChildren;
@@ -100,7 +100,7 @@ interface ShownPlacesProps extends PlaceMapProps {
   readonly map: LeafletMap;
 }
 
-/** What is in view, asked for when the map has come to rest. */
+/** The places in view, fetched when the map no longer moves. */
 function ShownPlaces(props: ShownPlacesProps) {
   const { map, clusters, source, round = 0, isVisible = true, chosen = null, onOpen, onPlaces } = props;
   const asked = useSignal(readMapBounds(map));

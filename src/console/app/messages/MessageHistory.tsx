@@ -194,7 +194,7 @@ function Filters({ withName }: { readonly withName: boolean }) {
 
 const dayMs = 86_400_000;
 
-/** What comes meanwhile moves no page: the second one fixes where the first began. */
+/** New messages move no page: the second one fixes where the first began. */
 function goToPage(page: number, newest: EventRow | undefined): void {
   const { end = "" } = query.value;
   const fixed = end === "" && newest !== undefined ? { end: String(Math.floor(newest.msgTime) + 1) } : {};

@@ -1,4 +1,4 @@
-/** Who has sent a message: a device or a gateway, which have lists of their own. */
+/** The sender of a message: a device or a gateway, which have lists of their own. */
 import { ApiFailure, call } from "../api.js";
 
 export interface Owner {

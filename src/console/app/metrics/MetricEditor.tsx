@@ -33,7 +33,7 @@ export function MetricEditor(props: FormBodyProps) {
   });
   const isFormula = texts.value.metricType !== aggregateType;
   const hasExpression = isFormula || texts.value.aggregateData === overFormula;
-  /** What is not asked for stays as it is stored. */
+  /** Fields that the form does not show keep their stored value. */
   const sent: Record<string, string> = { ...texts.value };
   for (const name of [
     ...(isFormula ? ["aggregateType", "aggregateData"] : []),

@@ -53,7 +53,7 @@ export function Fleet() {
       signal,
     }),
   }));
-  // What was chosen by another filter is not what is seen now.
+  // A selection made under another filter does not fit the rows shown now.
   useEffect(() => {
     selection.value = nothing;
   }, [key]);

@@ -6,7 +6,7 @@ import { momentText } from "../shown.js";
 import { type DeploymentFigures, gigabyte, inHundredths, lagSecondsWarn } from "../system/figures.js";
 import type { OverviewAnswer } from "./overview-answer.js";
 
-/** What was acknowledged is kept: how soon it is on disk, and how soon it can be read. */
+/** The health of the service: how soon messages are on disk, and how soon they can be read. */
 export function HealthLine({ lag, commit, disk, deployment }: OverviewAnswer) {
   const degraded = Object.entries(deployment?.degraded ?? {});
   return (

@@ -139,7 +139,7 @@ interface TimeInputProps {
 /** A wall time of the zone; where the clock shows it twice, its offset is the button that chooses which is meant. */
 export function TimeInput({ label, zone, time, onTime }: TimeInputProps) {
   const id = useId();
-  /** What is typed and not taken yet: half a date is none, and half a year another one. */
+  /** The typed text that is not taken yet: half a date is none, and half a year another one. */
   const typed = useSignal<string | null>(null);
   function take(): void {
     const wall = Date.parse(`${typed.value}Z`);

@@ -1,4 +1,4 @@
-/** What is bound to a record: searched for and given, and taken away again. */
+/** The records that are bound to a record: lists them, binds others and unbinds them. */
 import { useSignal } from "@preact/signals";
 import { call, type Page } from "../api.js";
 import { language, t } from "../i18n.js";

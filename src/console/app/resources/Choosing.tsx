@@ -6,7 +6,7 @@ import { ReferenceInput } from "./ReferenceInput.js";
 import type { Reference } from "./resources.js";
 
 interface ChoosingProps {
-  /** What is chosen from, in words. */
+  /** The kind of records to choose from, in words. */
   readonly what: string;
   readonly from: Reference;
   readonly within: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ interface RecordFormProps {
   /** Null: a new one. */
   readonly record: Row | null;
   readonly class?: string;
-  /** What is wrong besides fields; empty: fields alone are. */
+  /** A fault besides those of fields; empty: only fields have faults. */
   readonly failure: string | null;
   readonly isBusy: boolean;
   readonly children: ComponentChildren;

@@ -23,9 +23,9 @@ const restMs = 120;
 export function ReferenceInput({ shared, text, reference, within, onText }: ReferenceInputProps) {
   const { path, value, label } = reference;
   const list = useId();
-  /** What is being typed and names no record yet; null: the field's value. */
+  /** The typed text that names no record yet; null: the field's value. */
   const typed = useSignal<string | null>(null);
-  // What was chosen ends with the value, which is no part of the name.
+  // A chosen text ends with the value, which is no part of the name.
   const search = useDebounced((typed.value ?? "").replace(/ \([^()]*\)$/, ""), restMs);
   // Data points are looked for among those of the product.
   const ofProduct =

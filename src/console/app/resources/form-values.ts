@@ -1,4 +1,4 @@
-/** What is typed into a form, and the body that it means. */
+/** The typed values of a form, and the request body made of them. */
 
 interface Field {
   readonly name: string;

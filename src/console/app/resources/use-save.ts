@@ -17,7 +17,7 @@ export function useSave(
   texts: { readonly value: Readonly<Record<string, string>> },
 ) {
   const faults = useSignal<Readonly<Record<string, string>>>({});
-  /** What is wrong besides fields; empty: fields alone are. */
+  /** A fault besides those of fields; empty: only fields have faults. */
   const failure = useSignal<string | null>(null);
   const isBusy = useSignal(false);
   const secret = useSignal<string | null>(null);

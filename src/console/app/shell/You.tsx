@@ -7,7 +7,7 @@ import { setTheme, type Theme, theme } from "../theme.js";
 
 const themes: readonly Theme[] = ["system", "light", "dark"];
 
-/** Who is logged in, with the choices that are only about this browser. */
+/** The user who is logged in, with the choices that are only about this browser. */
 export function You({ me }: { readonly me: Me }) {
   const { failure, isBusy, leave } = useLogOut();
   return (

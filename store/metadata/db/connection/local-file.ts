@@ -105,7 +105,7 @@ export function openLocalFile(path: string, busyMs = usualBusyMs): LocalFile {
       database.exec(`pragma busy_timeout = ${restartBusyMs}`);
       database.exec("pragma wal_checkpoint(truncate)");
     } catch {
-      // What was committed is in the log, whether or not it could be moved now.
+      // Committed data is in the log, whether or not it could be moved now.
     } finally {
       database.exec(`pragma busy_timeout = ${busyMs}`);
     }

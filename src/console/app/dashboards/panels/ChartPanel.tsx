@@ -8,7 +8,7 @@ import { findLatePoints } from "../panel-late-points.js";
 import { createPanelLimits, createPanelLines, earlierLines, type PanelLine } from "../panel-lines.js";
 import { useSeries } from "../use-series.js";
 
-/** What is read above the chart has a line, or two where one is too short and there is height for another. */
+/** The readout above the chart has one line, or two if one is too short and the panel is high enough. */
 const [readoutPixels, secondLinePixels, heightForTwo] = [26, 22, 180];
 /** About as wide as a time, a value with its unit, and a letter of a name are. */
 const [timePixels, valuePixels, letterPixels] = [165, 80, 7];
