@@ -16,7 +16,7 @@ interface WallTime {
 /** A time zone of the IANA database. Instants are milliseconds since 1970 (UTC). */
 export interface Zone {
   readonly name: string;
-  /** What it is made of. */
+  /** The rules of its offsets. */
   readonly rules: ZoneRules;
   /** Milliseconds that the zone is ahead of UTC at an instant. */
   offsetAt(utc: number): number;

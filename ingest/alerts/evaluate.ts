@@ -109,7 +109,7 @@ interface Run {
   mark: number;
   moved: boolean;
   readonly touched: CompiledRule[];
-  /** What has been looked at so far, in the unit of a formula's weight. */
+  /** The work spent so far, in the unit of a formula's weight. */
   spent: number;
 }
 

@@ -1,4 +1,4 @@
-/** What one record changes of its device's state: counts, connections, and what rules and fences say of its points. */
+/** Applies one record to its device's state: counts, connections, and results of rules and fences for its points. */
 import { isMessage, type JournalRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 import { asError } from "../../store/lib/errors.js";

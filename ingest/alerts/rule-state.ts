@@ -85,7 +85,7 @@ export interface DeviceState {
   columns: ReadonlyMap<ReportedColumn, number | string>;
   /** What the columns held when they were last set from here. */
   reported: ReadonlyMap<ReportedColumn, number | string>;
-  /** What it was last evaluated by. */
+  /** The rules by which it was last evaluated. */
   compiled: unknown;
   /** The fences that it was last evaluated by. */
   scopes: unknown;
@@ -98,7 +98,7 @@ export interface DeviceState {
   isUrgent: boolean;
 }
 
-/** What of a state is kept as JSON: numbers only. */
+/** The part of a state that is kept as JSON: numbers only. */
 interface SavedState {
   readonly values?: readonly (readonly [
     id: number,

@@ -12,7 +12,7 @@ import {
 import { emptyMap } from "../messages/shared-empty.js";
 import { type DeviceState, toDeviceIngest } from "./rule-state.js";
 
-/** What has been taken out of a state to be written. */
+/** The changes that were taken out of a state to be written. */
 interface TakenState {
   readonly save: number;
   readonly effects: DeviceState["effects"];

@@ -406,7 +406,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
     return true;
   }
 
-  /** What its device has sent under ids of its own. @throws Error before it is open */
+  /** The ids under which its device has sent messages. @throws Error before it is open */
   get ids(): DeviceIDMemory {
     if (this.#ids === null) throw new Error("cannot use the client: it is not open");
     return this.#ids;

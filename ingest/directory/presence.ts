@@ -103,7 +103,7 @@ export function createPresence(
       while (changes.size > 0) await next();
     },
     settle: async () => {
-      // What has changed until now comes first: later changes are not waited for.
+      // Waits only for changes up to now, not for later ones.
       const writes = Math.ceil(changes.size / rowsPerWrite);
       await writing;
       for (let i = 0; i < writes && changes.size > 0; i++) await next().catch(() => undefined);

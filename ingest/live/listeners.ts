@@ -2,7 +2,7 @@
 import type { Numbered } from "./log.js";
 import type { Listener, Topic } from "./topics.js";
 
-/** What one listener has not taken yet. */
+/** The events that one listener has not taken yet. */
 export interface LiveSubscription<Event extends Numbered> {
   /** Whether it goes on after the event that it saw last; false if what it missed is no longer known. */
   readonly resumed: boolean;

@@ -4,7 +4,7 @@ import type { Point } from "../../store/series/series.js";
 export interface Numbered {
   /** Ascends over the events of a run; 0 if it is not of one. */
   readonly number: number;
-  /** What it takes in memory. */
+  /** Bytes that it takes in memory. */
   readonly bytes: number;
 }
 

@@ -27,7 +27,7 @@ export function mergeSubscriptions(all: readonly PlatformSubscription[]): Platfo
   return [...merged.values()];
 }
 
-/** What has to be done with a session's subscriptions; the client's own stay as it asked. */
+/** The changes that a session's subscriptions need; the client's own stay as it asked. */
 interface PlatformSteps {
   readonly part: PlatformPart | null;
   readonly subscribe: readonly PlatformSubscription[];

@@ -64,7 +64,7 @@ export function createSessionLifecycle(
     state.will = will;
   }
 
-  /** What has been handed to a connection may have been seen by the client: it is sent again with DUP. */
+  /** Marks messages that a client may have seen, because a connection took them: they are sent again with DUP. */
   function markSent(state: SessionState, ofEarlierRun: boolean): void {
     for (const [id, message] of state.outgoing) {
       message.sent ||= ofEarlierRun;

@@ -35,7 +35,7 @@ export interface SessionState {
   /** What goes down at QoS 1 and 2 and is not settled, by packet id, in the order in which it came. */
   outgoing: ReadonlyMap<number, Outgoing>;
   outgoingBytes: number;
-  /** What its subscriptions, its will and its packet ids take. */
+  /** Bytes of its subscriptions, its will and its packet ids. */
   ownBytes: number;
   /** It has ended or was replaced: whatever is still on its way to it goes to nobody. */
   isOver: boolean;

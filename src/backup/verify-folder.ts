@@ -101,7 +101,7 @@ export async function verifyFolder(dir: string, hasMetadata: boolean, throttle?:
   return { folder: dir, sound: findings.length === 0, ...told, databases, journal, series, findings };
 }
 
-/** What has been read of all of them. */
+/** Verifies journals and counts what was read of all of them. */
 async function verifyJournals(dirs: readonly string[], find: (file: string, fault: string) => void) {
   const all = { segments: 0, records: 0, bytes: 0 };
   for (const dir of dirs) {

@@ -13,7 +13,7 @@ interface Watched {
 }
 
 interface NodeWatch {
-  /** What has been read now. */
+  /** Takes the states that have just been read. */
   see(nodes: readonly NodeState[]): void;
   /** Nothing could be read: nobody could beat meanwhile either, so that the time until the next look does not count. */
   miss(): void;

@@ -11,7 +11,7 @@ export interface Refusals {
   failed(shard: number): void;
   /** The shard is open. */
   worked(shard: number): void;
-  /** What has failed may have failed for a reason that is gone. */
+  /** Forgets failures: their reason may be gone. */
   clear(): void;
   /** In ascending order. */
   list(picture: ShardPicture): readonly number[];

@@ -40,7 +40,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     while (!signal.aborted && (await runs.toGroups())) await nextTurn();
   }
 
-  /** What has changed while no service ran: the rules of the zone, and the time. */
+  /** Catches up with changes while no service ran: the rules of the zone, and the time. */
   async function catchUp(): Promise<void> {
     const { planned, missed } = await runs.planAnew();
     if (planned > 0) {

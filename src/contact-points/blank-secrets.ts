@@ -23,7 +23,7 @@ export function blankSecrets(text: string, secrets: Secrets): string {
     .reduce((told, form) => told.replaceAll(form, blank), text);
 }
 
-/** What of a secret is secret by itself too. */
+/** Lists the parts of a secret that are secret by themselves too. */
 function listSecretValues(name: string, value: string): string[] {
   if (name === "url") return partsOfURL(value);
   if (name === "headers") return Object.values(JSON.parse(value) as Record<string, string>).flatMap(words);

@@ -8,7 +8,7 @@ import { createSemaphore, type Semaphore } from "../../store/lib/semaphore.js";
 import { createShares } from "../../store/lib/shares.js";
 import { ApiError } from "./errors.js";
 
-/** What one answer holds. */
+/** The bytes that one answer holds. */
 export interface Reservation {
   /** Bytes counted for the answer. */
   readonly bytes: number;

@@ -22,7 +22,7 @@ export interface FeedOfNodes extends ListenedFeed {
   close(): void;
 }
 
-/** What one stream wants of other nodes. */
+/** The events that one stream wants from other nodes. */
 interface Want {
   watch(devices: ReadonlySet<string>): void;
   ready(): Promise<boolean>;

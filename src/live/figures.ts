@@ -120,7 +120,7 @@ function together(own: NodeFigures, others: readonly NodeFigures[]): Omit<NodeFi
   const late = (one: NodeFigures): number => (one.sinceWholeSecondMs < own.sinceWholeSecondMs ? 1 : 0);
   const rates = all.flatMap((one) => (one.rates === null ? [] : { ...one.rates, late: late(one) }));
   return {
-    // What one of them does not count apart is not known.
+    // If one node does not count the tenant separately, the rates are unknown.
     rates: rates.length < all.length ? null : ratesTogether(rates),
     sinceWholeSecondMs: own.sinceWholeSecondMs,
     connections: sum((one) => one.connections),

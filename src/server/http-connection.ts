@@ -91,7 +91,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #isBegun = false;
   /** The parser wants more. */
   #wanted = false;
-  /** What has been read waits for its turn. */
+  /** The bytes that were read wait for their turn. */
   #isInLine = false;
   readonly #heads = new HeadCutter();
   /** Requests that came while another was being answered. */
@@ -103,7 +103,7 @@ export class HttpConnection extends Duplex implements Admitted, HttpPeer {
   #unauthenticatedBytes = 0;
   /** The request parsed last, until it is answered and its body has come. */
   #last: IncomingMessage | null = null;
-  /** What its head takes in memory. */
+  /** Bytes that its head takes in memory. */
   #lastHeadCost = 0;
   /** No request has been parsed yet. */
   #isFirst = true;

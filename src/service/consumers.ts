@@ -80,7 +80,7 @@ export async function startConsumers(deps: ConsumersDeps): Promise<Consumers> {
   const stopAlerts = async (): Promise<void> => {
     unfollow();
     await alerts.close();
-    // What it could not write is no trouble of this process any more.
+    // This process no longer writes the shard's alerts, so their trouble is cleared.
     status.note("alerts", null);
   };
   const series = await startSeriesConsumer({

@@ -2,7 +2,7 @@
 import { peekRecord, prefixBytes } from "./frame.js";
 import type { Segment } from "./segment.js";
 
-/** What one commit wrote. Its bytes never change. */
+/** The bytes that one commit wrote. They never change. */
 export interface TailChunk {
   readonly segment: Segment;
   /** Offset in the file. */

@@ -1,4 +1,4 @@
-/** What has failed is tried again after delays that grow. */
+/** Retries failed work after delays that grow. */
 
 /** Milliseconds: each delay is twice the one before, up to the longest. */
 interface BackOffDelays {

@@ -1,6 +1,6 @@
 import { asError } from "./errors.js";
 
-/** What has been opened so far, to be closed in reverse. */
+/** The resources that have been opened so far, to be closed in reverse. */
 export interface Closers {
   add(close: () => Promise<void> | void): void;
   /** Closes all of it, also if one fails. @throws what the first one that failed has thrown */

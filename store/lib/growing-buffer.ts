@@ -15,7 +15,7 @@ export class GrowingBuffer {
     this.#bytesMax = bytesMax;
   }
 
-  /** What has been gathered, until more is. */
+  /** The gathered bytes; valid until more are added. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -50,7 +50,7 @@ export class GrowingBuffer {
     this.#length = length;
   }
 
-  /** What has been gathered, in the memory that it was gathered in; gathering begins anew. */
+  /** Takes the gathered bytes without a copy; the buffer is empty then. */
   take(): Buffer {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = empty;

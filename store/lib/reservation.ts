@@ -1,4 +1,4 @@
-/** What one holder has of a shared bound at a time: it grows and shrinks with what is held. */
+/** The part of a shared bound that one holder has: it grows and shrinks with what is held. */
 export interface Reservation {
   /** The amount that is reserved now, in the bound's unit. */
   readonly amount: number;

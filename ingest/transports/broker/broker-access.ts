@@ -30,7 +30,7 @@ interface BrokerAction {
 
 /**
  * Decides who may connect to the external broker, and with which rights: a device by its credentials, in its own branch
- * and within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: whose devices; null = everybody's.
+ * and within its policies, and Tidemark itself by those of BROKER_USERNAME. `tenant`: that of the devices; null = all.
  */
 export interface BrokerAccess {
   /** Both reject with StoreError UNAVAILABLE if the answer is not known now: the broker must not take that for a no. */

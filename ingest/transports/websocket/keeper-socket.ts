@@ -56,7 +56,7 @@ export async function openAtKeeper(
   });
 }
 
-/** What it says of its own connection is not the client's. */
+/** Headers about the link between the nodes, which are not passed to the client. */
 const ofConnection = new Set(["connection", "content-length", "date", "keep-alive", "transfer-encoding"]);
 
 async function readAnswer(response: IncomingMessage): Promise<UplinkAnswer> {

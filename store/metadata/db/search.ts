@@ -18,7 +18,7 @@ export interface Search {
   readonly patterns: readonly { readonly column: string; readonly pattern: string }[];
 }
 
-/** What one step has looked at. */
+/** The rows that one step has looked at. */
 export interface Looked {
   readonly rows: number;
   /** Ids that match, newest first. */

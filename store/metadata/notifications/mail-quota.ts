@@ -8,7 +8,7 @@ export interface MailLimits {
   readonly testsMax: number;
 }
 
-/** What one message adds. */
+/** The amount that one message adds. */
 interface MailCount {
   readonly tenant: number;
   readonly recipients: number;

@@ -1,4 +1,4 @@
-/** What one reader thread answers, one call after another. */
+/** One reader thread: it answers one call after another. */
 
 import { createLock } from "../../lib/scheduling.js";
 import { createExtremes } from "../extremes.js";

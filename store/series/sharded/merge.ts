@@ -30,7 +30,7 @@ export function mergeEnds(parts: readonly Columns[], range: ReadRange): Columns 
 
 /** Pieces in ascending order, from scans of the same range. */
 export async function* mergeScans(scans: readonly AsyncGenerator<Columns>[]): AsyncGenerator<Columns> {
-  /** What has come and has not been handed out; null: the scan has ended. */
+  /** Pieces that have come and are not handed out yet; null: the scan has ended. */
   const held: (Columns | null | undefined)[] = scans.map(() => undefined);
   try {
     for (;;) {

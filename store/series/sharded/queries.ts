@@ -106,7 +106,7 @@ function toRange({ edges, aggregate }: AggregateQuery): Pick<ReadRange, "start" 
   return aggregate === "increase" ? { stop } : { start, stop };
 }
 
-/** What one cannot answer may be the newer. */
+/** Chooses the newer one. An error wins, because the point behind it may be the newer one. */
 function later(one: Latest, other: Latest): Latest {
   if (one === null || other === null) return one ?? other;
   if ("error" in one) return one;

@@ -17,7 +17,7 @@ interface Seen {
   newest: number;
 }
 
-/** What has come late since a page is shown, by data points of devices. */
+/** The late points since a page is shown, by data points of devices. */
 export class LatePoints {
   readonly #seen = new Map<string, Seen>();
 

@@ -1,4 +1,4 @@
-/** What has become of a command to one device, by its control log. */
+/** The outcome of a command to one device, by its control log. */
 import { call, type Page } from "../api.js";
 import { describeCode } from "../codes.js";
 import { t } from "../i18n.js";

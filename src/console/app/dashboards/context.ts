@@ -15,7 +15,7 @@ export interface Board {
   readonly to: number;
   /** Ranges of panels about which there was news: they reach until then. */
   readonly news: ReadonlyMap<string, { readonly from: number; readonly to: number }>;
-  /** What has come late since it is shown. */
+  /** The late points since it is shown. */
   readonly late: LatePoints;
   /** Asked again for the same query: a refresh by hand. */
   readonly round: number;

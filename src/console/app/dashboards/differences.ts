@@ -1,4 +1,4 @@
-/** What has changed between two versions of a dashboard. Pure. */
+/** The differences between two versions of a dashboard. Pure. */
 import type { Dashboard, Panel } from "./document.js";
 
 type Content = Pick<Dashboard, "name" | "description" | "document">;
@@ -7,7 +7,7 @@ interface Difference {
   readonly kind: "added" | "removed" | "changed";
   /** A panel's title or id; null: of the dashboard itself. */
   readonly panel: string | null;
-  /** What of it: names of fields. */
+  /** The names of the changed fields. */
   readonly fields: readonly string[];
 }
 

@@ -2,7 +2,7 @@
 import { type DashboardDocument, isSeriesPanel, type Panel } from "./document.js";
 import { type Chosen, resolveTarget } from "./targets.js";
 
-/** What one stream takes. */
+/** Most devices of one stream. */
 const devicesMax = 100;
 
 interface Watched {

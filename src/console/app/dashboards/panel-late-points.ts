@@ -1,4 +1,4 @@
-/** What has come late of a series of a panel. */
+/** The late points of a series of a panel. */
 import type { LatePoint } from "../charts/late-points.js";
 import type { Board } from "./context.js";
 import type { Series } from "./document.js";

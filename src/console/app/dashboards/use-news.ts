@@ -9,7 +9,7 @@ import type { Chosen } from "./targets.js";
 /** Panels that no live event reaches are refreshed at this interval. */
 const unwatchedMs = 30_000;
 
-/** What has come between a panel's first query and the stream is asked for once: after the page has been drawn. */
+/** Points between a panel's first query and the begin of the stream are fetched once, after the page has been drawn. */
 const firstMs = 1500;
 
 interface News {

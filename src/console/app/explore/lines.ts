@@ -20,7 +20,7 @@ interface Drawn {
   readonly chosen: readonly Chosen[];
   readonly found: Found;
   readonly earlier: { readonly span: Earlier; readonly found: Found; readonly words: string } | null;
-  /** What has come late of one that is chosen. */
+  /** The late points of a chosen series. */
   lateOf(one: Chosen): readonly LatePoint[];
   /** Counts and sums have another unit than what they are of. */
   readonly hasUnits: boolean;

@@ -16,7 +16,7 @@ interface Listener {
 /** Null: not known yet. */
 export const linkState = signal<LinkState | null>(null);
 
-/** What no stream brings, or not yet, each as JSON. */
+/** The wants that no stream covers, or not yet, each as JSON. */
 const leftWants = signal<ReadonlySet<string>>(new Set());
 
 const listeners = new Set<Listener>();

@@ -14,7 +14,7 @@ const rowsPerPage = 25;
 
 export function DeadLetters() {
   const asked = useQuery("set aside", fetchDeadLetters, refreshMs);
-  /** What has become of the last one that is no longer here. */
+  /** The outcome of the last one that was settled. */
   const outcome = useSignal<string | null>(null);
   const page = Math.max(1, Math.trunc(Number(query.value.page)) || 1);
   return (

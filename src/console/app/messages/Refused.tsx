@@ -1,4 +1,4 @@
-/** What of a message became no point, why, and one click that mends what a missing data point causes. */
+/** The keys of a message that became no points, the reasons, and one click that creates a missing data point. */
 import { useSignal } from "@preact/signals";
 import { ApiFailure, call } from "../api.js";
 import { t } from "../i18n.js";

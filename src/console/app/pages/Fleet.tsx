@@ -44,7 +44,7 @@ export function Fleet() {
   // With what was asked: while the next answer is on its way, the rows are those of the one before.
   const round = missedAt.value;
   const first = useQuery(`fleet ${key}`, async (signal) => ({
-    // What has been scrolled to is asked for again too, once something may have been missed.
+    // After a gap in the live events, rows that were scrolled to are fetched again too.
     key: `${round} ${key}`,
     filters,
     answer: await call<FleetAnswer>("GET", "/fleet", {

@@ -13,7 +13,7 @@ interface PageProps {
 interface PageEntry {
   readonly pattern: string;
   readonly Page: LazyPart<PageProps>;
-  /** What it surely shows besides. */
+  /** Further lazy parts that the page always shows. */
   readonly parts?: readonly Pick<LazyPart<never>, "preload">[];
 }
 

@@ -8,7 +8,7 @@ import type { TextKey } from "../texts/texts.js";
 interface DeletionProps {
   readonly path: string;
   readonly ids: readonly number[];
-  /** What it is called; absent: to delete. */
+  /** The name of the action; absent: to delete. */
   readonly verb?: TextKey;
   readonly question?: TextKey;
   /** False: it is plain what it is about. */

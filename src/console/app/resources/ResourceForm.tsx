@@ -37,7 +37,7 @@ export function ResourceForm(props: ResourceFormProps) {
 /** A list shows less than the record has: the form begins with what it is now. */
 function KnownForm(props: ResourceFormProps & { readonly id: number }) {
   const path = `${props.resource.path}/${props.id}`;
-  // Not once more: what is typed is compared with the record that it began with, whatever others change meanwhile.
+  // Fetched only once: the typed values are compared with the record as it was then, even if others change it.
   const hasBegun = useRef(false);
   const detail = useQuery(hasBegun.current ? null : path, (signal) => call<Fields>("GET", path, { signal }));
   hasBegun.current ||= detail.data !== undefined;

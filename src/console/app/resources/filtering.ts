@@ -43,7 +43,7 @@ export function createListParameters(
   if (from === undefined) return others;
   const span = resolveSpan({ start: from, end: to ?? "now" }, Date.now(), shownZone());
   if (span === null) return others;
-  // What has just begun belongs to a range that ends now.
+  // A range up to now has no end: it includes records that have just begun.
   const end = to === undefined || to === "now" ? {} : { endTime: Math.round(span.to) };
   return { ...others, startTime: Math.round(span.from), ...end };
 }

@@ -182,7 +182,7 @@ function listOptions(
   return [...shown.filter(begins), ...found, ...shown.filter((one) => !begins(one))];
 }
 
-/** What has been typed, once nothing more was for a moment. */
+/** The typed text, once typing has stopped for a moment. */
 function useSettled(text: string): string {
   const settled = useSignal(text);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { sessionState } from "../session.js";
 
 interface DialogProps {
-  /** What it is called, for those who do not see it. */
+  /** Its name for screen readers. */
   readonly name: string;
   readonly class?: string;
   /** The user types into it, so a click outside does not close it. */

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { useCut } from "./use-cut.js";
 
 interface ScrollProps {
-  /** What it is called, for those who come to it by keys. */
+  /** Its name for users who reach it by keyboard. */
   readonly name: string;
   readonly class?: string;
   readonly children: ComponentChildren;

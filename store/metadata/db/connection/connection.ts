@@ -11,7 +11,7 @@ export interface BoundStatement {
 /** By column; of columns with one name the first. Blobs are ArrayBuffers. */
 export type DatabaseRow = Readonly<Record<string, string | number | null | ArrayBuffer>>;
 
-/** What one statement of a transaction did. */
+/** The result of one statement of a transaction. */
 export interface WriteResult {
   readonly rowsAffected: number;
   /** Absent for statements that return rows. */

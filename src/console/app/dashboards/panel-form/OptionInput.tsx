@@ -3,7 +3,7 @@ import { Field } from "../../shell/Field.js";
 interface OptionInputProps<Value extends string> {
   readonly name: string;
   readonly value: Value | undefined;
-  /** What none of them is called; absent: one must be chosen. */
+  /** The label for no choice; absent: one must be chosen. */
   readonly empty?: string;
   readonly options: readonly (readonly [Value, string])[];
   onValue(value: Value | undefined): void;
