@@ -1,7 +1,7 @@
 import type { Condition, Db, Statement } from "../db/db.js";
 import { type AlertEvent, type AlertFacts, tenantsSql } from "./alert-outbox.js";
 
-/** notification_member.told: nothing sent yet, its beginning sent, or suppressed by a silence. */
+/** Column `told` of `notification_member`: nothing sent yet, its beginning sent, or suppressed by a silence. */
 const memberStates = { nothing: 0, told: 1, held: 2 } as const;
 
 /** Alerts of one route that are sent together. */

@@ -1,4 +1,4 @@
-/** The panels of a dashboard on their grid; on narrow screens one below the other, two values a row. */
+/** The panels of a dashboard on their grid; on small screens one below the other, two values a row. */
 import { isSmallScreen } from "../small-screen.js";
 import type { Board } from "./context.js";
 import type { Panel } from "./document.js";
