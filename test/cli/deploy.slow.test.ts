@@ -151,10 +151,13 @@ suite("the rules over real answers of /metrics", (test) => {
       await first.stop();
 
       const second = await openService(data);
+      // What a start writes again must not replace the damaged chunk.
+      await second.settled();
       const before = await metricsOf(second);
       const name = readdirSync(join(data, "series")).find((one) => /^points-.*\.db$/.test(one)) ?? "";
       const client = createClient({ url: `file:${join(data, "series", name)}` });
-      await client.execute("update chunk set data = cast(x'00' || substr(data, 2) as blob)");
+      const damaged = await client.execute("update chunk set data = cast(x'00' || substr(data, 2) as blob)");
+      assert.ok(damaged.rowsAffected > 0);
       client.close();
       const isFound = async () => {
         await valuesOf(second, device).catch(() => undefined);
