@@ -2,7 +2,7 @@ import type { UplinkRecord } from "../../store/journal/record.js";
 import { recordKinds } from "../../store/journal/record-kinds.js";
 
 /** A message as the journal takes it. */
-export function uplinkOf(payload: Uint8Array, topic = "telemetry"): UplinkRecord {
+export function createUplink(payload: Uint8Array, topic = "telemetry"): UplinkRecord {
   return {
     kind: recordKinds.uplink,
     tenant: 1,

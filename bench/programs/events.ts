@@ -7,7 +7,7 @@ import { mergeEventLogs } from "../../store/events/merged-logs.js";
 import { type Journal, openJournal } from "../../store/journal/journal.js";
 import { isMessage } from "../../store/journal/record.js";
 import { createHistogram, type Histogram } from "../load/histogram.js";
-import { uplinkOf } from "../load/uplink.js";
+import { createUplink } from "../load/uplink.js";
 import type { BenchOptions } from "../options.js";
 import type { Figure } from "../report.js";
 
@@ -80,7 +80,7 @@ async function fill(shards: readonly Shard[], events: number): Promise<void> {
   };
   for (let at = 0; at < events; at++) {
     const device = 1 + (at % devices);
-    const uplink = uplinkOf(payload, at % 1000 === 0 ? "alarm" : "telemetry");
+    const uplink = createUplink(payload, at % 1000 === 0 ? "alarm" : "telemetry");
     shards[device % shards.length]?.journal.append({ ...uplink, tenant, device });
     if (at % 10_000 === 9_999) await written();
   }

@@ -5,14 +5,14 @@ import { openJournal } from "../../store/journal/journal.js";
 import { toFrameInput } from "../../store/journal/record-codecs.js";
 import { openBareFile } from "../baselines/bare-file.js";
 import { openBareLog } from "../baselines/bare-libsql.js";
-import { uplinkOf } from "../load/uplink.js";
+import { createUplink } from "../load/uplink.js";
 import { type BenchOptions, wants } from "../options.js";
 import type { Figure } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
 
 const commits = [1_000, 50, 1];
 
-const record = uplinkOf(Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'));
+const record = createUplink(Buffer.from('{"temp":21.50,"hum":40.10,"volt":3.300}'));
 
 /** Makes `records` durable in one commit; calls follow one another. */
 type Commit = (records: number) => Promise<void>;

@@ -8,7 +8,7 @@ import { type Brokers, startBrokers } from "../../test/kafka/brokers.js";
 import { openBareProducer } from "../baselines/bare-kafka.js";
 import { points, provision, writeCredentials } from "../load/fleet.js";
 import { startGenerator } from "../load/generator.js";
-import { uplinkOf } from "../load/uplink.js";
+import { createUplink } from "../load/uplink.js";
 import { type BenchOptions, wants } from "../options.js";
 import { type Figure, progress } from "../report.js";
 import { type Contender, compareAll } from "../rounds.js";
@@ -65,7 +65,7 @@ async function frameFigures(cluster: Brokers, options: BenchOptions): Promise<Fi
 }
 
 /** With its head a record takes as many bytes as a message of the frames above. */
-const record = uplinkOf(Buffer.alloc(messageBytes - 86, "x"));
+const record = createUplink(Buffer.alloc(messageBytes - 86, "x"));
 
 async function journalContender(
   log: ReturnType<typeof openPartition>,

@@ -164,12 +164,12 @@ async function fill(store: SeriesStore, name: string, count: number): Promise<vo
     const series = devices.flatMap((device) =>
       fields.map((field): SeriesRef => ({ ...device, field, kind: "number" })),
     );
-    await store.writeBatch(batchOf(series));
+    await store.writeBatch(createBatch(series));
   }
   await store.flush();
 }
 
-function batchOf(series: readonly SeriesRef[]): SeriesPointBatch {
+function createBatch(series: readonly SeriesRef[]): SeriesPointBatch {
   const count = series.length * pointsPerSeries;
   const seriesAt = Int32Array.from({ length: count }, (_, i) => Math.floor(i / pointsPerSeries));
   const times = Float64Array.from({ length: count }, (_, i) => firstTime + (i % pointsPerSeries) * dayMicros);

@@ -245,7 +245,7 @@ export class DeviceClient<L extends ClientLink = ClientLink> implements DeviceCo
     this.#endedFor = reason;
     addCount(this.#context.meter.ended, reason);
     this.#admitted.leave({ reason, orderly: reason === "disconnect", sessionExpiry: null });
-    this.#context.ids.letGo(this.entry.id);
+    this.#context.ids.release(this.entry.id);
     const { state } = this;
     if (state !== null && state.link === this.#link) state.link = null;
     this.#link?.close(reason);

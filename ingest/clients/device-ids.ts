@@ -12,9 +12,9 @@ export interface DeviceIDMemory {
 
 /** The ids of devices that have clients. */
 export interface IDMemory {
-  /** Each call needs one call of `letGo`. */
+  /** Each call needs one call of `release`. */
   hold(device: number, tenant: number): DeviceIDMemory;
-  letGo(device: number): void;
+  release(device: number): void;
 }
 
 /** @param bytes of ids that are remembered, shared by tenants */
@@ -27,7 +27,7 @@ export function createIDMemory(repeats: Repeats, bytes: Shares<number>): IDMemor
       ids.clients++;
       return ids;
     },
-    letGo: (device) => {
+    release: (device) => {
       const ids = held.get(device);
       if (ids === undefined || --ids.clients > 0) return;
       held.delete(device);

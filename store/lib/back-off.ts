@@ -1,7 +1,7 @@
 /** Retries failed work after delays that grow. */
 
 /** Milliseconds: each delay is twice the one before, up to the longest. */
-interface BackOffDelays {
+export interface BackOffDelays {
   readonly first: number;
   readonly longest: number;
 }

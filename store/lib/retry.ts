@@ -1,20 +1,20 @@
 /** Retries work that fails while something is away. */
 import { setTimeout as delay } from "node:timers/promises";
 import { sleep } from "./abortable.js";
+import { type BackOffDelays, delayAfter } from "./back-off.js";
 import { asError } from "./errors.js";
 
-/**
- * Delays between attempts that go on until one succeeds, milliseconds: each twice the one before, up to the longest.
- */
+/** Delays between attempts that go on until one succeeds, milliseconds, as `delayAfter` has them. */
 export function* retryDelays(firstMs: number, longestMs: number): Generator<number, never> {
-  for (let delayMs = firstMs; ; delayMs = Math.min(delayMs * 2, longestMs)) yield delayMs;
+  const delays = { first: firstMs, longest: longestMs };
+  for (let failures = 1; ; failures++) yield delayAfter(delays, failures);
 }
 
 interface RetryOptions {
   /** Null if nothing ends the attempts early. */
   readonly signal: AbortSignal | null;
-  /** Milliseconds between the attempts: each delay is twice the one before, up to the longest. */
-  readonly delayMs: { readonly first: number; readonly longest: number };
+  /** Milliseconds between the attempts. */
+  readonly delayMs: BackOffDelays;
   /** How many times to try again; if absent, until it succeeds. */
   readonly retriesMax?: number;
   /** Milliseconds for all attempts together; if absent, there is no deadline. */

@@ -88,7 +88,7 @@ async function openToy({ device = off, tenant = off, commits = true, clientsMax 
     connections: createConnections({ registry, now: clock.now }),
     records: createSessionRecords(journal, registry, clock.now, () => undefined, work),
     waiting: createWaitingForDisk(accept),
-    ids: { hold: () => ({}), letGo: () => undefined },
+    ids: { hold: () => ({}), release: () => undefined },
     platformSubscriptions: () => [{ topic: "down", qos: 0 as const }],
     hold: () => undefined,
     release: () => undefined,

@@ -14,7 +14,7 @@ import { isPrecision, jsonOfTimestamp, type Precision } from "./timestamps.js";
 /** Bytes that become text at once: in UTF-8 of many bytes a character some 3 ms. */
 const pieceBytes = 1024 * 1024;
 /** Most faults that an answer lists. */
-const toldMax = 20;
+const faultsMax = 20;
 
 export async function takeLineProtocol(request: DeviceRequest): Promise<UplinkAnswer | undefined> {
   const precision = request.query.get("precision") ?? "ns";
@@ -42,20 +42,20 @@ export async function writeLines(
 interface Tally {
   lines: number;
   refused: number;
-  readonly told: string[];
+  readonly faults: string[];
   /** What the client may mend by sending all of it again. */
   worst: "rate" | "unavailable" | "gone" | null;
 }
 
 async function takeLines(request: DeviceRequest, bytes: Buffer, precision: Precision): Promise<UplinkAnswer> {
-  const tally: Tally = { lines: 0, refused: 0, told: [], worst: null };
+  const tally: Tally = { lines: 0, refused: 0, faults: [], worst: null };
   const targets = createWriteTargets(request.client.entry, request.directory);
   const taking = createTaking(request);
   const pace = createPace();
 
   const refuse = (line: number, fault: string): undefined => {
     tally.refused++;
-    if (tally.told.length < toldMax) tally.told.push(`line ${line}: ${fault}`);
+    if (tally.faults.length < faultsMax) tally.faults.push(`line ${line}: ${fault}`);
   };
   function settle(line: number, outcome: PublishOutcome): void {
     if (outcome === "kept" || outcome === "repeated") return;
@@ -162,10 +162,10 @@ function faulty(line: ProtocolLine, fault: string): null {
   return null;
 }
 
-function createAnswer({ lines, refused, told, worst }: Tally): UplinkAnswer {
+function createAnswer({ lines, refused, faults, worst }: Tally): UplinkAnswer {
   if (refused === 0) return noContent;
-  const more = refused > told.length ? `; and ${refused - told.length} more` : "";
-  const message = `partial write: ${refused} of ${lines} lines were refused: ${told.join("; ")}${more}`;
+  const more = refused > faults.length ? `; and ${refused - faults.length} more` : "";
+  const message = `partial write: ${refused} of ${lines} lines were refused: ${faults.join("; ")}${more}`;
   if (worst === "unavailable")
     return failureAnswer(503, "SERVICE_UNAVAILABLE", message, { "Retry-After": "5" });
   if (worst === "rate") return failureAnswer(429, "TOO_MANY_REQUESTS", message, { "Retry-After": "10" });

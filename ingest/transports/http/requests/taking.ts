@@ -30,8 +30,8 @@ export function createPace(): Pace {
 interface Taking {
   /** Whether so many messages are within the limit, which is then waited for; if not, none is to be taken. */
   isWithin(messages: number, bytes: number): Promise<boolean>;
-  /** Undefined unless something has to be waited for before the next. `told` is called once. */
-  take(message: Publication, told: (outcome: PublishOutcome) => void): Promise<void> | undefined;
+  /** Undefined unless something has to be waited for before the next. `report` is called once. */
+  take(message: Publication, report: (outcome: PublishOutcome) => void): Promise<void> | undefined;
   /** Resolves once all of them have been reported. */
   settled(): Promise<void>;
 }
@@ -55,40 +55,40 @@ export function createTaking({ client, ip, isFull, room, response }: DeviceReque
     }
   }
 
-  async function takeInTurn(message: Publication, told: (outcome: PublishOutcome) => void): Promise<void> {
+  async function takeInTurn(message: Publication, report: (outcome: PublishOutcome) => void): Promise<void> {
     const taken = (await room()) ? await client.take(message, ip, patience) : "unavailable";
-    if (typeof taken === "string") return tell(told, taken);
+    if (typeof taken === "string") return finish(report, taken);
     waiting++;
-    void taken.outcome.then((outcome) => settle(told, outcome));
+    void taken.outcome.then((outcome) => settle(report, outcome));
   }
 
-  function settle(told: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
+  function settle(report: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
     waiting--;
-    tell(told, outcome);
+    finish(report, outcome);
     const woken = wake;
     wake = null;
     woken?.();
   }
 
-  function tell(told: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
+  function finish(report: (outcome: PublishOutcome) => void, outcome: PublishOutcome): void {
     if (endsAll(outcome)) over = outcome;
-    told(outcome);
+    report(outcome);
   }
 
   return {
     isWithin: (messages, bytes) => client.isWithin(messages, bytes, patience),
-    take: (message, told) => {
+    take: (message, report) => {
       // The client is gone and would not learn the outcome: a retry must not store the message twice.
       if (over === null && response.destroyed) over = "unavailable";
       if (over !== null) {
-        told(over);
+        report(over);
         return undefined;
       }
-      if (isFull()) return takeInTurn(message, told);
-      const found = client.takeNow(message, ip, patience, (outcome) => settle(told, outcome));
-      if (found === "wait") return takeInTurn(message, told);
+      if (isFull()) return takeInTurn(message, report);
+      const found = client.takeNow(message, ip, patience, (outcome) => settle(report, outcome));
+      if (found === "wait") return takeInTurn(message, report);
       if (found === null) waiting++;
-      else tell(told, found);
+      else finish(report, found);
       return undefined;
     },
     settled,
